@@ -1,0 +1,1 @@
+"""Text and wire forms of records: pure functions, one home for each shape."""

@@ -1,0 +1,35 @@
+"""Values as they stand in a table or in a line of text."""
+
+from __future__ import annotations
+
+from cafleet.present.visible import visible
+from cafleet.records import Placement
+
+ABSENT = "-"
+PENDING = "(pending)"
+
+
+def cell(value: str | int | None) -> str:
+    """One value in printable text; null is ``-``."""
+    return ABSENT if value is None else visible(str(value))
+
+
+def pane_cell(placement: Placement | None) -> str:
+    """The pane of a member: its id, ``(pending)`` before it has one, ``-`` without a placement."""
+    if placement is None:
+        return ABSENT
+    return PENDING if placement.mux_pane_id is None else visible(placement.mux_pane_id)
+
+
+def agent_cell(placement: Placement | None) -> str:
+    """The coding agent of a member, ``-`` without a placement."""
+    return ABSENT if placement is None else placement.coding_agent.value
+
+
+def idle_cell(seconds: int | None) -> str:
+    """An age in whole seconds, minutes or hours, rounded down."""
+    if seconds is None:
+        return ABSENT
+    if seconds < 60:
+        return f"{seconds}s"
+    return f"{seconds // 60}m" if seconds < 3600 else f"{seconds // 3600}h"

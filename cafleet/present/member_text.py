@@ -1,0 +1,68 @@
+"""The `member` commands as text, without a final line feed."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from cafleet.present.cells import agent_cell, cell, idle_cell, pane_cell
+from cafleet.present.table import table
+from cafleet.present.visible import visible, visible_body
+from cafleet.present.wire import CaptureWire, DeletedMemberWire, PingWire, TypedWire
+from cafleet.records import MemberActivity, MemberRecord
+
+_COLUMNS = ("member_id", "name", "kind", "agent", "pane_id", "screen", "owed", "idle")
+
+
+def created(member: MemberRecord) -> str:
+    agent, pane = agent_cell(member.placement), pane_cell(member.placement)
+    return f"{member.member_id} {visible(member.name)} agent={agent} pane={pane}"
+
+
+def shown(member: MemberRecord) -> str:
+    return f"{member.member_id} {visible(member.name)} {member.status.value}"
+
+
+def listed(members: Sequence[MemberActivity]) -> str:
+    if not members:
+        return "0 members."
+    title = "1 member:" if len(members) == 1 else f"{len(members)} members:"
+    return f"{title}\n{table(_COLUMNS, [_row(member) for member in members])}"
+
+
+def deleted(outcome: DeletedMemberWire) -> str:
+    return "\n".join(
+        [
+            "Member deleted.",
+            f"member_id: {outcome.member_id}",
+            f"pane_id: {visible(outcome.pane_status)}",
+        ]
+    )
+
+
+def prompted(typed: TypedWire) -> str:
+    line = f"! {typed.text}" if typed.shell else typed.text
+    return f"Typed into pane {visible(typed.pane_id)} of member {typed.member_id}: {visible(line)}"
+
+
+def pinged(ping: PingWire) -> str:
+    if ping.skipped:
+        return f"Skipped member {ping.member_id}: {cell(ping.reason)}."
+    return f"Pinged member {ping.member_id} in pane {cell(ping.pane_id)}."
+
+
+def captured(capture: CaptureWire, *, ansi: bool) -> str:
+    """The content alone; with ``ansi`` its escape sequences are kept for the terminal."""
+    return capture.content if ansi else visible_body(capture.content)
+
+
+def _row(member: MemberActivity) -> list[str]:
+    return [
+        cell(member.member_id),
+        cell(member.name),
+        cell(member.kind.value),
+        agent_cell(member.placement),
+        pane_cell(member.placement),
+        cell(member.screen),
+        cell(member.owed),
+        idle_cell(member.idle),
+    ]

@@ -1,0 +1,60 @@
+"""The `message` commands as text, without a final line feed."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from cafleet.present.envelope import envelope, envelopes
+from cafleet.present.visible import visible
+from cafleet.present.wire import BroadcastWire, SentWire
+from cafleet.records import Delivery, DeliveryState, MessageRecord
+
+
+def sent(outcome: SentWire, max_text_len: int) -> str:
+    message = outcome.message
+    first = f"Message {message.message_id} stored, notice {delivery_words(outcome.delivery)}."
+    return f"{first}\n{envelope(message, max_text_len)}"
+
+
+def delivery_words(delivery: Delivery) -> str:
+    """``submitted``, or ``held (working: esc to interrupt)`` where there is a reason."""
+    reason = "" if delivery.reason is None else f" ({visible(delivery.reason)})"
+    return f"{delivery.state.value}{reason}"
+
+
+def broadcast(outcome: BroadcastWire) -> str:
+    first = f"broadcast id={outcome.message.message_id} recipients={outcome.recipients}"
+    counts = [f"{state.value}={number}" for state, number in outcome.deliveries.items()]
+    return " ".join([first, *counts])
+
+
+def polled(member_id: int, messages: list[MessageRecord], max_text_len: int) -> str:
+    if not messages:
+        return f"No messages are waiting for member {member_id}."
+    return envelopes(messages, max_text_len)
+
+
+def acknowledged(message: MessageRecord, max_text_len: int) -> str:
+    return f"Message {message.message_id} acknowledged.\n{envelope(message, max_text_len)}"
+
+
+def unreachable_warning(deliveries: Mapping[int, Delivery]) -> str | None:
+    """What to tell a sender some of whose recipients cannot be reached; null if all can."""
+    lost = {
+        message_id: delivery
+        for message_id, delivery in deliveries.items()
+        if delivery.state is DeliveryState.UNREACHABLE
+    }
+    if not lost:
+        return None
+    ids = ", ".join(map(str, lost))
+    reason = next((visible(d.reason) for d in lost.values() if d.reason is not None), "pane gone")
+    if len(lost) == 1:
+        return (
+            f"the recipient of message {ids} cannot be reached ({reason}); the message is stored "
+            "and waits for its poll, do not send it again"
+        )
+    return (
+        f"the recipients of messages {ids} cannot be reached ({reason}); the messages are stored "
+        "and wait for their polls, do not send them again"
+    )

@@ -1,0 +1,169 @@
+"""The JSON shapes of the command line. The order of fields is the order of keys.
+
+Four shapes are their records, key for key: a message, a fleet, a line of the list of fleets, and
+the delivery of a notice. The others are here.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any, TypeVar
+
+import msgspec
+
+from cafleet.records import (
+    Backend,
+    CodingAgent,
+    Delivery,
+    DeliveryState,
+    FleetRecord,
+    MemberKind,
+    MemberRecord,
+    MemberStatus,
+    MessageRecord,
+    ScreenState,
+)
+
+
+class PlacementWire(msgspec.Struct, frozen=True, kw_only=True):
+    """A placement without its server socket, which is nobody's business but ours."""
+
+    backend: Backend
+    mux_session: str
+    mux_window_id: str
+    mux_pane_id: str | None
+    coding_agent: CodingAgent
+    created_at: str
+
+
+class MemberWire(msgspec.Struct, frozen=True, kw_only=True):
+    member_id: int
+    name: str
+    description: str
+    status: MemberStatus
+    registered_at: str
+    kind: MemberKind
+    skills: list[Any]
+    placement: PlacementWire | None
+
+
+class ActivityWire(msgspec.Struct, frozen=True, kw_only=True):
+    member_id: int
+    name: str
+    kind: MemberKind
+    placement: PlacementWire | None
+    last_sent: str | None
+    last_recv: str | None
+    last_ack: str | None
+    idle: int | None
+    screen: ScreenState | None
+    screen_at: str | None
+    owed: int
+
+
+class CreatedFleetWire(msgspec.Struct, frozen=True, kw_only=True):
+    fleet_id: int
+    name: str | None
+    created_at: str
+    director: MemberWire
+    monitor: MemberWire
+
+
+class PaneWire(msgspec.Struct, frozen=True, kw_only=True):
+    member_id: int
+    pane_id: str | None
+    status: str
+
+
+class DeletedFleetWire(msgspec.Struct, frozen=True, kw_only=True):
+    deregistered_count: int
+    panes: list[PaneWire]
+
+
+class DeletedMemberWire(msgspec.Struct, frozen=True, kw_only=True):
+    member_id: int
+    pane_status: str
+
+
+class MessageWire(msgspec.Struct, frozen=True, kw_only=True):
+    message: MessageRecord
+
+
+class SentWire(msgspec.Struct, frozen=True, kw_only=True):
+    message: MessageRecord
+    delivery: Delivery
+
+
+class BroadcastWire(msgspec.Struct, frozen=True, kw_only=True):
+    """``deliveries`` counts the recipients' deliveries by state; states without any are absent."""
+
+    message: MessageRecord
+    recipients: int
+    deliveries: dict[DeliveryState, int]
+
+
+class TypedWire(msgspec.Struct, frozen=True, kw_only=True):
+    member_id: int
+    pane_id: str
+    text: str
+    shell: bool
+
+
+class PingWire(msgspec.Struct, frozen=True, kw_only=True):
+    """``pane_id`` is null while the pane is pending; ``reason`` is null unless skipped."""
+
+    member_id: int
+    pane_id: str | None
+    skipped: bool
+    reason: str | None
+
+
+class CaptureWire(msgspec.Struct, frozen=True, kw_only=True):
+    member_id: int
+    pane_id: str
+    lines: int
+    content: str
+    captured_at: str
+    content_sha256: str
+
+
+_Shape = TypeVar("_Shape", bound=msgspec.Struct)
+
+
+def shaped(record: object, shape: type[_Shape]) -> _Shape:
+    """The fields of ``record`` that ``shape`` has, by name, through nested records and lists."""
+    return msgspec.convert(record, shape, from_attributes=True)
+
+
+def shaped_all(records: Iterable[object], shape: type[_Shape]) -> list[_Shape]:
+    """Each of ``records`` as :func:`shaped` makes it."""
+    return [shaped(record, shape) for record in records]
+
+
+def created_fleet(
+    fleet: FleetRecord, director: MemberRecord, monitor: MemberRecord
+) -> CreatedFleetWire:
+    """What `fleet create` has made."""
+    return CreatedFleetWire(
+        fleet_id=fleet.fleet_id,
+        name=fleet.name,
+        created_at=fleet.created_at,
+        director=shaped(director, MemberWire),
+        monitor=shaped(monitor, MemberWire),
+    )
+
+
+def pane_status(pane_id: str | None, status: str) -> str:
+    """What became of a pane: ``%3 (killed)``, or ``(no placement)`` where there is no pane id."""
+    return f"({status})" if pane_id is None else f"{pane_id} ({status})"
+
+
+def count_states(deliveries: Iterable[Delivery]) -> dict[DeliveryState, int]:
+    """How many deliveries are in each state, in the order of :class:`DeliveryState`."""
+    found = [delivery.state for delivery in deliveries]
+    return {state: found.count(state) for state in DeliveryState if state in found}
+
+
+def to_json(value: object) -> str:
+    """``value`` as one compact line of JSON, non-ASCII as it is."""
+    return msgspec.json.encode(value).decode()
