@@ -1,0 +1,82 @@
+# `make` alone lists what there is. Every target works from a fresh checkout; PYTHON=... picks the
+# interpreter that .venv is made from.
+
+PYTHON ?=
+UV ?= uv
+LOCK_FLAGS ?=
+PYTEST_FLAGS ?= -n 2
+
+BIN := .venv/bin
+PIP := $(BIN)/python -m pip --disable-pip-version-check --quiet
+COMPILE := $(UV) pip compile pyproject.toml --quiet --universal --generate-hashes \
+	--python-version 3.11 --custom-compile-command 'make lock'
+
+.DEFAULT_GOAL := help
+.NOTPARALLEL:
+.DELETE_ON_ERROR:
+.PHONY: help .venv tmux demo test check generate verify format format-check lint types imports \
+	sql-lint wheel-smoke lock clean
+
+help: ## list these targets
+	@awk 'BEGIN { FS = ":.*## " } /^[.a-z-]+:.*## / { printf "  %-13s %s\n", $$1, $$2 }' Makefile
+
+demo: .venv tmux ## a whole fleet of scripted agents on a tmux server of its own, in under a minute
+	@$(BIN)/python demo/run.py
+
+test: .venv tmux ## the tests, against the real SQLite and a real tmux
+	@$(BIN)/python -m pytest $(PYTEST_FLAGS)
+
+check: format-check lint types imports sql-lint verify wheel-smoke test ## all that CI checks
+
+generate: .venv ## write cafleet/store/queries.py and sql/schema.sql from the files in sql/
+	@$(BIN)/python -m cafleet.store.codegen
+
+verify: .venv ## fail when a generated file is stale
+	@$(BIN)/python -m cafleet.store.codegen --check
+
+format: .venv ## rewrite the Python files in the one style
+	@$(BIN)/ruff check --quiet --fix-only .
+	@$(BIN)/ruff format .
+
+format-check: .venv ## fail when `make format` would change something
+	@$(BIN)/ruff format --check .
+
+lint: .venv ## ruff
+	@$(BIN)/ruff check .
+
+types: .venv ## mypy, strict
+	@$(BIN)/mypy
+
+imports: .venv ## the direction of imports between the layers
+	@$(BIN)/lint-imports --no-logo
+
+sql-lint: .venv ## sqlfluff on everything in sql/
+	@$(BIN)/sqlfluff lint sql
+
+wheel-smoke: .venv ## build the wheel and use it in a clean environment outside the checkout
+	@tools/wheel-smoke $(BIN)/python
+
+.venv: .venv/.installed ## the environment for developing, made anew when requirements/dev.txt changes
+
+# --clear: what the lock no longer names must not linger.
+.venv/.locked: requirements/dev.txt
+	@python=$$(tools/find-python $(PYTHON)) && echo "Making .venv with $$python" && \
+	    "$$python" -m venv --clear .venv
+	@$(PIP) install --require-hashes -r requirements/dev.txt
+	@touch $@
+
+.venv/.installed: .venv/.locked pyproject.toml
+	@$(PIP) install --no-index --no-deps --no-build-isolation --editable .
+	@$(PIP) check
+	@touch $@
+
+tmux: ## make sure that tmux is there; as root on Debian, install it
+	@tools/need-tmux
+
+lock: ## resolve requirements/ anew with uv (LOCK_FLAGS=--upgrade moves the pins)
+	@command -v $(UV) >/dev/null || { echo 'make lock needs uv: pip install uv' >&2; exit 1; }
+	@$(COMPILE) $(LOCK_FLAGS) --group dev --output-file requirements/dev.txt
+	@$(COMPILE) $(LOCK_FLAGS) --constraints requirements/dev.txt --output-file requirements/runtime.txt
+
+clean: ## remove the environment and every cache
+	@rm -rf .venv build dist .hypothesis .import_linter_cache .mypy_cache .pytest_cache .ruff_cache
