@@ -1,0 +1,42 @@
+"""Codex."""
+
+from __future__ import annotations
+
+from cafleet.agents.base import SpawnRequest, check_any_model, check_listed_effort, find_program
+from cafleet.records import CodingAgent
+
+EFFORTS = ("minimal", "low", "medium", "high", "xhigh")
+_ESCAPED = {
+    **{ord(plain): f"\\{plain}" for plain in '"\\'},
+    **{code: f"\\u{code:04x}" for code in (*range(0x20), 0x7F)},
+}
+
+
+class Codex:
+    """In its sandbox it may write only its workspace, so the database's folder is added."""
+
+    name = CodingAgent.CODEX
+
+    def check_model(self, model: str) -> None:
+        check_any_model(self.name, model)
+
+    def check_effort(self, effort: str) -> None:
+        check_listed_effort(self.name, effort, EFFORTS)
+
+    def program(self) -> str:
+        return find_program(self.name)
+
+    def argv(self, request: SpawnRequest) -> list[str]:
+        words = [self.program(), "--ask-for-approval", "never", "--sandbox", "workspace-write"]
+        roots = f"[{_toml_string(request.writable_dir)}]"
+        words += ["--config", f"sandbox_workspace_write.writable_roots={roots}"]
+        if request.model is not None:
+            words += ["--model", request.model]
+        if request.effort is not None:
+            words.append(f"--config=model_reasoning_effort={request.effort}")
+        return [*words, *request.extra_args, "--", request.prompt]
+
+
+def _toml_string(text: str) -> str:
+    """``text`` as a basic string of TOML 1.0, the form in which Codex reads a ``--config`` value."""
+    return f'"{text.translate(_ESCAPED)}"'

@@ -1,0 +1,41 @@
+"""opencode."""
+
+from __future__ import annotations
+
+import os
+
+from cafleet.agents.base import SpawnRequest, check_any_model, find_program
+from cafleet.agents.paths import locate
+from cafleet.errors import AgentError, UsageError
+from cafleet.records import CodingAgent
+
+
+class Opencode:
+    """Its rules come from an agent preset, which has to be on disk before it starts."""
+
+    name = CodingAgent.OPENCODE
+
+    def check_model(self, model: str) -> None:
+        check_any_model(self.name, model)
+        provider, _, rest = model.partition("/")
+        if not provider.strip() or not rest.strip():
+            raise UsageError(f"opencode has no model {model!r}; write it as <provider>/<model>")
+
+    def check_effort(self, effort: str) -> None:
+        raise UsageError(f"opencode has no effort {effort!r} and allows none; leave the effort out")
+
+    def program(self) -> str:
+        path = find_program(self.name)
+        preset = locate(self.name).preset
+        if preset is None or not os.path.isfile(preset):
+            raise AgentError(
+                f"the opencode agent preset {preset} is missing; "
+                f"install it with `cafleet setup --coding-agent opencode`"
+            )
+        return path
+
+    def argv(self, request: SpawnRequest) -> list[str]:
+        words = [self.program(), "--agent", "cafleet"]
+        if request.model is not None:
+            words += ["--model", request.model]
+        return [*words, *request.extra_args, f"--prompt={request.prompt}"]

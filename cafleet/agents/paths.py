@@ -1,0 +1,74 @@
+"""Where the files of a coding agent live."""
+
+from __future__ import annotations
+
+import os
+
+import msgspec
+
+from cafleet.errors import SettingError
+from cafleet.records import CodingAgent
+
+
+class AgentPaths(msgspec.Struct, frozen=True, kw_only=True):
+    """Absolute paths, exactly as resolved: no symbolic link is followed, nothing need exist.
+
+    ``base`` is the identity that an installation is recorded under. ``variable`` is the one that
+    may set it, ``is_default`` whether it is unset. ``preset`` is null for an agent without one.
+    """
+
+    base: str
+    variable: str
+    is_default: bool
+    skills: str
+    preset: str | None
+
+
+class _Rule(msgspec.Struct, frozen=True, kw_only=True):
+    variable: str
+    default: str
+    preset: str | None
+    skills: str | None = None
+
+
+_RULES = {
+    CodingAgent.CLAUDE: _Rule(variable="CLAUDE_CONFIG_DIR", default=".claude", preset=None),
+    CodingAgent.CODEX: _Rule(variable="CODEX_HOME", default=".codex", preset="rules/cafleet.rules"),
+    # opencode looks for skills below ~/.config whatever its variable says.
+    CodingAgent.OPENCODE: _Rule(
+        variable="OPENCODE_CONFIG_DIR",
+        default=".opencode",
+        preset="agents/cafleet.md",
+        skills=".config/opencode/skills",
+    ),
+}
+
+
+def locate(name: CodingAgent) -> AgentPaths:
+    """The paths of one agent.
+
+    Raises:
+        SettingError: its variable is set to something else than an absolute path, or a default is
+            needed and there is no home folder.
+    """
+    rule = _RULES[name]
+    value = os.environ.get(rule.variable)
+    base = _in_home(rule.default) if value is None else value
+    if not os.path.isabs(base):
+        raise SettingError(
+            f"{rule.variable} is {base!r}, which is not an absolute path; correct or unset it"
+        )
+    return AgentPaths(
+        base=base,
+        variable=rule.variable,
+        is_default=value is None,
+        skills=os.path.join(base, "skills") if rule.skills is None else _in_home(rule.skills),
+        preset=None if rule.preset is None else os.path.join(base, rule.preset),
+    )
+
+
+def _in_home(path: str) -> str:
+    home = os.path.expanduser("~")
+    if not os.path.isabs(home):
+        raise SettingError("there is no home folder; set HOME to an absolute path")
+    return os.path.join(home, path)
