@@ -1,0 +1,76 @@
+"""The fixtures that tests of the whole program share: real tmux, real SQLite, recording agents."""
+
+from __future__ import annotations
+
+import os
+import shutil
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from tests.harness.database import Database
+from tests.harness.fleet import Fleet, found_fleet
+from tests.harness.journals import Recorders
+from tests.harness.program import CAFLEET, Program
+from tests.harness.tmux import TmuxServer
+
+
+@pytest.fixture
+def recorders(tmp_path: Path) -> Recorders:
+    """Byte recorders, installed as ``claude``, ``codex`` and ``opencode``."""
+    return Recorders.installed(tmp_path / "recorders")
+
+
+@pytest.fixture
+def environment(tmp_path: Path, recorders: Recorders) -> dict[str, str]:
+    """All the variables that programs under test get: a home and a runtime folder of their own."""
+    tmux = shutil.which("tmux")
+    assert tmux is not None, "tmux is missing; `make tmux` says how to get it"
+    home, runtime = tmp_path / "home", tmp_path / "runtime"
+    home.mkdir()
+    runtime.mkdir(mode=0o700)
+    folders = [str(recorders.programs), str(CAFLEET.parent), os.path.dirname(tmux)]
+    return {
+        "HOME": str(home),
+        "XDG_RUNTIME_DIR": str(runtime),
+        "PATH": ":".join([*folders, "/usr/bin", "/bin"]),
+        "LANG": "C.UTF-8",
+        "SHELL": "/bin/sh",
+    }
+
+
+@pytest.fixture
+def tmux_server(environment: dict[str, str]) -> Iterator[TmuxServer]:
+    """A private tmux server; it starts with the first session."""
+    server = TmuxServer(environment)
+    yield server
+    server.close()
+
+
+@pytest.fixture
+def cafleet(environment: dict[str, str], tmux_server: TmuxServer, tmp_path: Path) -> Program:
+    """The installed program; without the ``database`` fixture it looks in its home."""
+    work = tmp_path / "work"
+    work.mkdir()
+    # Where a slip would lead: the default server of this folder, never that of the user.
+    folder = tmux_server.environment["TMUX_TMPDIR"]
+    return Program({**environment, "TMUX_TMPDIR": folder}, tmux_server, work)
+
+
+@pytest.fixture
+def database(cafleet: Program, tmp_path: Path) -> Iterator[Database]:
+    """A fresh database, set up by the program and known to it; checked after the test."""
+    database = Database(tmp_path / "data" / "fleet.db")
+    cafleet.environment["CAFLEET_DATABASE_URL"] = database.url
+    cafleet.run("setup").ok()
+    yield database
+    database.check()
+
+
+@pytest.fixture
+def fleet(
+    cafleet: Program, database: Database, tmux_server: TmuxServer, recorders: Recorders
+) -> Fleet:
+    """Director 1, monitor 2 and members 3 and 4, each in the pane of a byte recorder at rest."""
+    return found_fleet(cafleet, database, tmux_server, recorders)

@@ -1,0 +1,47 @@
+"""The database of one test, looked at from outside the program."""
+
+from __future__ import annotations
+
+import sqlite3
+from contextlib import closing
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+
+@dataclass(frozen=True)
+class Database:
+    """A database file, by the URL that the program is given."""
+
+    path: Path
+
+    @property
+    def url(self) -> str:
+        return f"sqlite:///{self.path}"
+
+    def connect(self) -> sqlite3.Connection:
+        """A connection of one's own that commits every statement; the caller closes it."""
+        connection = sqlite3.connect(self.path, isolation_level=None)
+        connection.execute("PRAGMA busy_timeout = 5000")
+        return connection
+
+    def rows(self, sql: str, *parameters: Any) -> list[tuple[Any, ...]]:
+        """Run one statement and return its rows; what it wrote is committed."""
+        with closing(self.connect()) as connection:
+            return connection.execute(sql, parameters).fetchall()
+
+    def value(self, sql: str, *parameters: Any) -> Any:
+        """The one value of a query for one row."""
+        [(value,)] = self.rows(sql, *parameters)
+        return value
+
+    def dump(self) -> list[str]:
+        """The whole content as SQL, to compare before and after a refusal."""
+        with closing(self.connect()) as connection:
+            return list(connection.iterdump())
+
+    def check(self) -> None:
+        """Fail unless the file, if it still is there, is sound and every reference holds."""
+        if self.path.exists():
+            assert self.rows("PRAGMA integrity_check") == [("ok",)]
+            assert self.rows("PRAGMA foreign_key_check") == []
