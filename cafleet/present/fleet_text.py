@@ -15,9 +15,7 @@ _ENDED = frozenset({"killed", "already gone"})
 
 
 def created(fleet: CreatedFleetWire) -> str:
-    return (
-        f"{fleet.fleet_id} director={fleet.director.member_id} monitor={fleet.monitor.member_id}"
-    )
+    return f"{fleet.fleet_id} director={fleet.director.member_id} monitor={fleet.monitor.member_id}"
 
 
 def listed(fleets: Sequence[FleetSummary]) -> str:

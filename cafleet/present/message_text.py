@@ -40,21 +40,16 @@ def acknowledged(message: MessageRecord, max_text_len: int) -> str:
 
 def unreachable_warning(deliveries: Mapping[int, Delivery]) -> str | None:
     """What to tell a sender some of whose recipients cannot be reached; null if all can."""
-    lost = {
-        message_id: delivery
+    lost = [
+        f"message {message_id}{'' if delivery.reason is None else f': {delivery.reason}'}"
         for message_id, delivery in deliveries.items()
         if delivery.state is DeliveryState.UNREACHABLE
-    }
+    ]
     if not lost:
         return None
-    ids = ", ".join(map(str, lost))
-    reason = next((visible(d.reason) for d in lost.values() if d.reason is not None), "pane gone")
-    if len(lost) == 1:
-        return (
-            f"the recipient of message {ids} cannot be reached ({reason}); the message is stored "
-            "and waits for its poll, do not send it again"
-        )
+    whom = "the recipient" if len(lost) == 1 else f"{len(lost)} recipients"
+    more = "" if len(lost) == 1 else ", and others"
     return (
-        f"the recipients of messages {ids} cannot be reached ({reason}); the messages are stored "
-        "and wait for their polls, do not send them again"
+        f"{whom} cannot be reached ({lost[0]}{more}); what was sent is stored and waits to be "
+        "polled, do not send it again"
     )

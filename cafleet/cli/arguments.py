@@ -1,0 +1,78 @@
+"""Readers of single arguments: each takes the text of one and returns its value.
+
+What they refuse is the command line's fault: exit 2, naming the option or argument.
+"""
+
+from __future__ import annotations
+
+import re
+
+import typer
+
+from cafleet.errors import UnknownIdError
+from cafleet.records import CodingAgent
+from cafleet.settings import LARGEST_INTEGER, decimal
+from cafleet.texts import is_blank
+
+_INTEGER = re.compile(r"-?(?:0|[1-9][0-9]*)", re.ASCII)
+# Python reads no integer of more digits (sys.set_int_max_str_digits), and no id has 20.
+_MOST_DIGITS = 4300
+
+
+def identifier(text: str) -> int:
+    """An id, or any other integer: that nobody has it is for the registry to say.
+
+    Raises:
+        UnknownIdError: it is an integer that is too long to be one here.
+    """
+    if not _INTEGER.fullmatch(text):
+        raise typer.BadParameter(f"{_shown(text)} is not an integer id")
+    if len(text) > _MOST_DIGITS:
+        raise UnknownIdError(f"no id has {len(text)} digits; give the id as it was printed")
+    return int(text)
+
+
+def positive(text: str | int) -> int:
+    """A count from 1 to 2**63 - 1; a default comes as the integer that it is."""
+    value = decimal(str(text), low=1)
+    if value is None:
+        raise typer.BadParameter(
+            f"{_shown(str(text))} is not a whole number from 1 to {LARGEST_INTEGER}"
+        )
+    return value
+
+
+def utf8(text: str) -> str:
+    """Any text that is valid UTF-8, which is what the registry stores."""
+    try:
+        text.encode()
+    except UnicodeEncodeError as error:
+        raise typer.BadParameter(f"it is not valid UTF-8 at character {error.start + 1}") from error
+    return text
+
+
+def filled(text: str) -> str:
+    """Valid UTF-8 that is not blank."""
+    if is_blank(utf8(text)):
+        raise typer.BadParameter("it is blank")
+    return text
+
+
+def coding_agent(text: str) -> CodingAgent:
+    """The name of a coding agent."""
+    try:
+        return CodingAgent(text)
+    except ValueError:
+        names = ", ".join(CodingAgent)
+        raise typer.BadParameter(f"{_shown(text)} is not one of {names}") from None
+
+
+def monitor_role(text: str) -> str:
+    """The one role that can be asked for."""
+    if text != "monitor":
+        raise typer.BadParameter(f"{_shown(text)} is not a role; the only one is monitor")
+    return text
+
+
+def _shown(text: str) -> str:
+    return repr(text if len(text) <= 60 else text[:60] + "…")

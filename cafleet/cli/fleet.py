@@ -1,0 +1,105 @@
+"""The `fleet` commands."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+from cafleet.cli.arguments import coding_agent, filled, identifier
+from cafleet.cli.bodies import read_file
+from cafleet.cli.output import say
+from cafleet.cli.parser import Command, SubjectCommand
+from cafleet.cli.session import open_session
+from cafleet.present import fleet_text as texts
+from cafleet.present.wire import DeletedFleetWire, created_fleet, shaped, to_json
+from cafleet.records import CodingAgent
+
+app = typer.Typer()
+
+FleetId = Annotated[int, typer.Argument(parser=identifier, metavar="FLEET_ID")]
+Json = Annotated[bool, typer.Option("--json", help="Print one line of JSON.")]
+
+
+@app.command("create", cls=Command)
+def create(
+    name: Annotated[
+        str, typer.Option("--name", parser=filled, metavar="NAME", help="The fleet's name.")
+    ],
+    agent: Annotated[
+        CodingAgent,
+        typer.Option(
+            "--coding-agent",
+            parser=coding_agent,
+            metavar="AGENT",
+            help="What runs in this pane: claude, codex or opencode.",
+        ),
+    ],
+    monitor_file: Annotated[
+        str | None,
+        typer.Option(
+            "--monitor-file",
+            metavar="PATH",
+            help="The monitor's prompt instead of the one that is shipped; - reads stdin.",
+        ),
+    ] = None,
+    monitor_model: Annotated[
+        str | None,
+        typer.Option(
+            "--monitor-model", parser=filled, metavar="MODEL", help="The model of the monitor."
+        ),
+    ] = None,
+    json: Json = False,
+) -> None:
+    """Make this pane the Director of a new fleet and open its monitor beside it."""
+    with open_session() as conn:
+        from cafleet.operations.bootstrap import create_fleet
+
+        made = create_fleet(
+            conn,
+            name=name,
+            coding_agent=agent,
+            monitor_prompt=None if monitor_file is None else lambda: read_file(monitor_file),
+            monitor_model=monitor_model,
+        )
+    outcome = created_fleet(made.fleet, made.director, made.monitor)
+    say(to_json(outcome) if json else texts.created(outcome))
+
+
+@app.command("list", cls=Command)
+def list_(json: Json = False) -> None:
+    """List the fleets, newest first."""
+    from cafleet.broker import fleets
+
+    with open_session() as conn:
+        found = fleets.list_fleets(conn)
+    say(to_json(found) if json else texts.listed(found))
+
+
+@app.command("show", cls=SubjectCommand)
+def show(fleet_id: FleetId, json: Json = False) -> None:
+    """Print one fleet, a deleted one too."""
+    from cafleet.broker import fleets
+
+    with open_session() as conn:
+        fleet = fleets.get(conn, fleet_id=fleet_id)
+    say(to_json(fleet) if json else texts.shown(fleet))
+
+
+@app.command("delete", cls=SubjectCommand)
+def delete(
+    fleet_id: FleetId,
+    kill_panes: Annotated[
+        bool,
+        typer.Option("--kill-panes", help="Kill the members' panes, never the Director's."),
+    ] = False,
+    json: Json = False,
+) -> None:
+    """Delete a fleet: its members are deregistered, its messages stay."""
+    with open_session() as conn:
+        from cafleet.operations.teardown import delete_fleet
+
+        outcome = shaped(
+            delete_fleet(conn, fleet_id=fleet_id, kill_panes=kill_panes), DeletedFleetWire
+        )
+    say(to_json(outcome) if json else texts.deleted(fleet_id, outcome))

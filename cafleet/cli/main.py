@@ -1,0 +1,87 @@
+"""The entry point: from the arguments to an exit code, and the one place where errors are told.
+
+Nothing but the standard library is imported before the guard of :func:`main` stands, so that an
+interrupt while the program still loads is as quiet as a later one.
+"""
+
+from __future__ import annotations
+
+import os
+import signal
+import sys
+from types import FrameType
+
+
+def main() -> int:
+    """Run the program on the arguments of this process; returns its exit code.
+
+    0: done, or nobody was left to read the result. 1: it could not be carried out. 2: the command
+    line is wrong. 130, 143, 129: interrupted, terminated, hung up.
+    """
+    try:
+        for ending in (signal.SIGTERM, signal.SIGHUP):
+            # One that is ignored, under nohup perhaps, stays ignored.
+            if signal.getsignal(ending) is signal.SIG_DFL:
+                signal.signal(ending, _end)
+        from cafleet.cli.output import let_go, prepare
+
+        prepare()
+        try:
+            return _run(_arguments())
+        finally:
+            let_go()
+    except KeyboardInterrupt:
+        return 128 + signal.SIGINT
+
+
+def _end(number: int, _frame: FrameType | None) -> None:
+    # As an exception, so that a command that is half done undoes its half.
+    raise SystemExit(128 + number)
+
+
+def _arguments() -> list[str]:
+    # The locale has no say in it: arguments are UTF-8, and a byte that is not stays a surrogate.
+    return [os.fsencode(arg).decode("utf-8", "surrogateescape") for arg in sys.argv[1:]]
+
+
+def _run(arguments: list[str]) -> int:
+    import typer
+
+    from cafleet.cli.output import fail
+    from cafleet.cli.tree import program
+    from cafleet.errors import CafleetError
+
+    try:
+        group = program()
+        with group.make_context("cafleet", arguments) as ctx:
+            group.invoke(ctx)
+    except typer.Exit as ending:
+        return ending.exit_code
+    except CafleetError as error:
+        fail(str(error))
+        return error.exit_code
+    except typer.TyperException as error:
+        fail(f"{error.format_message().rstrip('.')}; see '{_command_path(error)} --help'")
+        return error.exit_code
+    except BrokenPipeError:
+        # Of stdout: nothing else that is written to lets it through.
+        return 0
+    except Exception as error:  # noqa: BLE001 - the last resort of the whole program
+        # A traceback shows lines of text that may be a message's; a place in the code does not.
+        fail(f"internal error: {type(error).__name__} at {_place(error)}; please report it")
+        return 1
+    return 0
+
+
+def _command_path(error: Exception) -> str:
+    context = getattr(error, "ctx", None)
+    return "cafleet" if context is None else " ".join(context.command_path.split())
+
+
+def _place(error: Exception) -> str:
+    last = error.__traceback__
+    while last is not None and last.tb_next is not None:
+        last = last.tb_next
+    if last is None:
+        return "an unknown place"
+    return f"{os.path.basename(last.tb_frame.f_code.co_filename)}:{last.tb_lineno}"

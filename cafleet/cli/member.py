@@ -1,0 +1,224 @@
+"""The `member` commands."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+from cafleet.cli.arguments import (
+    coding_agent,
+    filled,
+    identifier,
+    monitor_role,
+    positive,
+    utf8,
+)
+from cafleet.cli.bodies import BodySource
+from cafleet.cli.output import say
+from cafleet.cli.parser import Command, SubjectCommand
+from cafleet.cli.session import open_session
+from cafleet.present import member_text as texts
+from cafleet.present.wire import (
+    ActivityWire,
+    CaptureWire,
+    DeletedMemberWire,
+    MemberWire,
+    PingWire,
+    TypedWire,
+    pane_status,
+    shaped,
+    shaped_all,
+    to_json,
+)
+from cafleet.records import CodingAgent
+
+app = typer.Typer()
+
+FleetId = Annotated[int, typer.Argument(parser=identifier, metavar="FLEET_ID")]
+MemberId = Annotated[int, typer.Argument(parser=identifier, metavar="MEMBER_ID")]
+Json = Annotated[bool, typer.Option("--json", help="Print one line of JSON.")]
+
+
+@app.command("create", cls=Command)
+def create(
+    fleet_id: Annotated[
+        int,
+        typer.Option("--fleet-id", parser=identifier, metavar="ID", help="The fleet to join."),
+    ],
+    name: Annotated[
+        str, typer.Option("--name", parser=filled, metavar="NAME", help="The member's name.")
+    ],
+    description: Annotated[
+        str,
+        typer.Option("--description", parser=filled, metavar="TEXT", help="What it is there for."),
+    ],
+    prompt: Annotated[
+        str | None,
+        typer.Argument(
+            parser=utf8,
+            metavar="PROMPT",
+            show_default=False,
+            help=(
+                "What the agent is told first. {fleet_id}, {member_id}, {director_member_id} and "
+                "{coding_agent} are filled in; {{ and }} are braces."
+            ),
+        ),
+    ] = None,
+    file: Annotated[
+        str | None,
+        typer.Option("--file", metavar="PATH", help="Take PROMPT from this file; - reads stdin."),
+    ] = None,
+    agent: Annotated[
+        CodingAgent | None,
+        typer.Option(
+            "--coding-agent",
+            parser=coding_agent,
+            metavar="AGENT",
+            help="claude, codex or opencode; by default the Director's.",
+        ),
+    ] = None,
+    model: Annotated[
+        str | None, typer.Option("--model", parser=filled, metavar="MODEL", help="Its model.")
+    ] = None,
+    effort: Annotated[
+        str | None, typer.Option("--effort", parser=filled, metavar="EFFORT", help="Its effort.")
+    ] = None,
+    role: Annotated[
+        str | None,
+        typer.Option(
+            "--role",
+            parser=monitor_role,
+            metavar="ROLE",
+            help="monitor: the one member that watches the others.",
+        ),
+    ] = None,
+    permission_mode: Annotated[
+        str | None,
+        typer.Option(
+            "--permission-mode",
+            parser=filled,
+            metavar="MODE",
+            help="claude's permission mode, instead of dontAsk.",
+        ),
+    ] = None,
+    agent_args: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--agent-arg",
+            parser=utf8,
+            metavar="ARG",
+            help="One more argument for the agent; repeatable.",
+        ),
+    ] = None,
+    json: Json = False,
+) -> None:
+    """Register a member and start its coding agent in a new pane."""
+    body = BodySource(prompt, file, name="PROMPT")
+    with open_session() as conn:
+        from cafleet.operations.spawn import create_member
+
+        member = create_member(
+            conn,
+            fleet_id=fleet_id,
+            name=name,
+            description=description,
+            coding_agent=agent,
+            model=model,
+            effort=effort,
+            monitor=role is not None,
+            permission_mode=permission_mode,
+            agent_args=tuple(agent_args or ()),
+            read_body=body.read,
+        )
+    say(to_json(shaped(member, MemberWire)) if json else texts.created(member))
+
+
+@app.command("delete", cls=SubjectCommand)
+def delete(member_id: MemberId, json: Json = False) -> None:
+    """Kill a member's pane and deregister it."""
+    with open_session() as conn:
+        from cafleet.operations.teardown import delete_member
+
+        fate = delete_member(conn, member_id=member_id)
+    outcome = DeletedMemberWire(
+        member_id=fate.member_id, pane_status=pane_status(fate.pane_id, fate.status)
+    )
+    say(to_json(outcome) if json else texts.deleted(outcome))
+
+
+@app.command("show", cls=SubjectCommand)
+def show(member_id: MemberId, json: Json = False) -> None:
+    """Print one active member."""
+    from cafleet.broker import members
+
+    with open_session() as conn:
+        member = members.get(conn, member_id=member_id)
+    say(to_json(shaped(member, MemberWire)) if json else texts.shown(member))
+
+
+@app.command("list", cls=SubjectCommand)
+def list_(fleet_id: FleetId, json: Json = False) -> None:
+    """List a fleet's active members: where they are, what they show, how long they are idle."""
+    from cafleet.broker import members
+    from cafleet.clock import utc_now
+
+    with open_session() as conn:
+        found = members.list_activity(conn, fleet_id=fleet_id, now=utc_now())
+    say(to_json(shaped_all(found, ActivityWire)) if json else texts.listed(found))
+
+
+@app.command("prompt", cls=SubjectCommand)
+def prompt(
+    member_id: MemberId,
+    text: Annotated[
+        str,
+        typer.Argument(
+            parser=utf8, metavar="TEXT", help="One line; after -- it may begin with a dash."
+        ),
+    ],
+    shell: Annotated[
+        bool, typer.Option("--shell", help="Type it as a shell command of the agent: ! TEXT.")
+    ] = False,
+    json: Json = False,
+) -> None:
+    """Type one line into a resting member's pane and submit it."""
+    with open_session() as conn:
+        from cafleet.operations.typing import prompt_member
+
+        typed = shaped(prompt_member(conn, member_id=member_id, text=text, shell=shell), TypedWire)
+    say(to_json(typed) if json else texts.prompted(typed))
+
+
+@app.command("ping", cls=SubjectCommand)
+def ping(member_id: MemberId, json: Json = False) -> None:
+    """Ask a resting member to poll its messages; any other is left alone."""
+    with open_session() as conn:
+        from cafleet.operations.typing import ping_member
+
+        pinged = shaped(ping_member(conn, member_id=member_id), PingWire)
+    say(to_json(pinged) if json else texts.pinged(pinged))
+
+
+@app.command("capture", cls=SubjectCommand)
+def capture(
+    member_id: MemberId,
+    lines: Annotated[
+        int,
+        typer.Option(
+            "--lines", parser=positive, metavar="N", help="How many of the last drawn lines."
+        ),
+    ] = 20,
+    ansi: Annotated[
+        bool, typer.Option("--ansi", help="Keep colours and other escape sequences.")
+    ] = False,
+    json: Json = False,
+) -> None:
+    """Print the end of what a member's pane shows."""
+    with open_session() as conn:
+        from cafleet.operations.capture import capture_member
+
+        taken = shaped(
+            capture_member(conn, member_id=member_id, lines=lines, ansi=ansi), CaptureWire
+        )
+    say(to_json(taken) if json else texts.captured(taken, ansi=ansi), end="\n" if json else "")

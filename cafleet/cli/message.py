@@ -1,0 +1,150 @@
+"""The `message` commands."""
+
+from __future__ import annotations
+
+from contextlib import suppress
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from cafleet import settings
+from cafleet.cli.arguments import identifier, utf8
+from cafleet.cli.bodies import BodySource
+from cafleet.cli.output import say
+from cafleet.cli.parser import Command, SubjectCommand
+from cafleet.cli.session import open_session
+from cafleet.clock import utc_now
+from cafleet.errors import DatabaseError
+from cafleet.present import message_text as texts
+from cafleet.present.envelope import envelope
+from cafleet.present.wire import BroadcastWire, MessageWire, SentWire, count_states, to_json
+
+if TYPE_CHECKING:
+    from cafleet.records import MessageRecord
+    from cafleet.store import Connection
+
+app = typer.Typer()
+
+Sender = Annotated[
+    int,
+    typer.Option("--from-member-id", parser=identifier, metavar="ID", help="The sender."),
+]
+Recipient = Annotated[
+    int,
+    typer.Option("--to-member-id", parser=identifier, metavar="ID", help="The recipient."),
+]
+Text = Annotated[
+    str | None,
+    typer.Argument(
+        parser=utf8,
+        metavar="TEXT",
+        show_default=False,
+        help="The body; after -- it may begin with a dash.",
+    ),
+]
+File = Annotated[
+    str | None,
+    typer.Option("--file", metavar="PATH", help="Take the body from this file; - reads stdin."),
+]
+MemberId = Annotated[int, typer.Argument(parser=identifier, metavar="MEMBER_ID")]
+MessageId = Annotated[int, typer.Argument(parser=identifier, metavar="MESSAGE_ID")]
+Json = Annotated[bool, typer.Option("--json", help="Print one line of JSON.")]
+
+
+@app.command("send", cls=Command)
+def send(
+    sender_id: Sender,
+    recipient_id: Recipient,
+    text: Text = None,
+    file: File = None,
+    json: Json = False,
+) -> None:
+    """Send a message to one member. Exit 0 means that it is stored; never send it again then."""
+    body = BodySource(text, file, name="TEXT")
+    max_text_len = settings.max_text_len()
+    from cafleet.broker import messages
+    from cafleet.cli.notices import notify
+
+    with open_session() as conn:
+        message = messages.send(
+            conn, sender_id=sender_id, recipient_id=recipient_id, text=body.read(), now=utc_now()
+        )
+        deliveries = notify(conn, [message.message_id])
+    outcome = SentWire(message=message, delivery=deliveries[message.message_id])
+    say(to_json(outcome) if json else texts.sent(outcome, max_text_len))
+
+
+@app.command("broadcast", cls=Command)
+def broadcast(
+    sender_id: Sender,
+    text: Text = None,
+    file: File = None,
+    json: Json = False,
+) -> None:
+    """Send a message to every other member of the sender's fleet. Exit 0 means that it is stored."""
+    body = BodySource(text, file, name="TEXT")
+    # Only a pass uses it; a bad value is told before anything is stored.
+    settings.max_text_len()
+    from cafleet.broker import messages
+    from cafleet.cli.notices import notify
+
+    with open_session() as conn:
+        made = messages.broadcast(conn, sender_id=sender_id, text=body.read(), now=utc_now())
+        deliveries = notify(conn, made.delivery_ids)
+    outcome = BroadcastWire(
+        message=made.summary,
+        recipients=made.recipients,
+        deliveries=count_states(deliveries.values()),
+    )
+    say(to_json(outcome) if json else texts.broadcast(outcome))
+
+
+@app.command("poll", cls=SubjectCommand)
+def poll(member_id: MemberId, json: Json = False) -> None:
+    """Print the messages that a member has not acknowledged, newest first."""
+    from cafleet.broker import messages
+
+    max_text_len = settings.max_text_len()
+    with open_session() as conn:
+        pending = messages.poll(conn, member_id=member_id)
+        say(to_json(pending) if json else texts.polled(member_id, pending, max_text_len))
+        if pending:
+            _mark_seen(conn, member_id, pending)
+
+
+@app.command("ack", cls=SubjectCommand)
+def ack(message_id: MessageId, json: Json = False) -> None:
+    """Acknowledge a message, once it is dealt with."""
+    from cafleet.broker import messages
+
+    max_text_len = settings.max_text_len()
+    with open_session() as conn:
+        message = messages.ack(conn, message_id=message_id, now=utc_now())
+    say(
+        to_json(MessageWire(message=message)) if json else texts.acknowledged(message, max_text_len)
+    )
+
+
+@app.command("show", cls=SubjectCommand)
+def show(message_id: MessageId, json: Json = False) -> None:
+    """Print one message."""
+    from cafleet.broker import messages
+
+    max_text_len = settings.max_text_len()
+    with open_session() as conn:
+        message = messages.get(conn, message_id=message_id)
+    say(to_json(MessageWire(message=message)) if json else envelope(message, max_text_len))
+
+
+def _mark_seen(conn: Connection, member_id: int, printed: list[MessageRecord]) -> None:
+    from cafleet.broker import messages
+
+    # They are printed, so the poll has succeeded; that they were seen is a courtesy to the sender,
+    # which a read-only or busy database may refuse.
+    with suppress(DatabaseError):
+        messages.mark_seen(
+            conn,
+            member_id=member_id,
+            message_ids=[message.message_id for message in printed],
+            now=utc_now(),
+        )

@@ -1,0 +1,46 @@
+"""What a sender does about notices once its messages are committed."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from cafleet.broker import deliveries
+from cafleet.cli.output import warn
+from cafleet.errors import CafleetError
+from cafleet.present.message_text import unreachable_warning
+from cafleet.records import OWED, Delivery
+
+if TYPE_CHECKING:
+    from cafleet.store import Connection
+
+
+def notify(conn: Connection, message_ids: Sequence[int]) -> dict[int, Delivery]:
+    """Make one pass for the notices that are owed; returns what is known of each delivery then.
+
+    Never raises for a notice that could not be typed: the messages are stored, and a sender that
+    saw its command fail would send them again. It is warned instead.
+    """
+    known = deliveries.current(conn, message_ids=message_ids)
+    owed = [message_id for message_id, delivery in known.items() if delivery.state in OWED]
+    if not owed:
+        return known
+    # Imported only here: it brings the multiplexer with it.
+    from cafleet import courier
+
+    try:
+        known |= courier.notify(conn, owed)
+    except Exception as error:  # noqa: BLE001 - even a fault of ours must not look like "not stored"
+        warn(
+            f"no notice could be typed ({_cause(error)}); what was sent is stored and waits to be "
+            "polled, do not send it again"
+        )
+    warning = unreachable_warning(known)
+    if warning is not None:
+        warn(warning)
+    return known
+
+
+def _cause(error: Exception) -> str:
+    # The text of an error that is not ours may quote what was sent.
+    return str(error) if isinstance(error, CafleetError) else type(error).__name__
