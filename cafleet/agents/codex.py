@@ -38,5 +38,5 @@ class Codex:
 
 
 def _toml_string(text: str) -> str:
-    """``text`` as a basic string of TOML 1.0, the form in which Codex reads a ``--config`` value."""
+    """``text`` as a basic string of TOML 1.0, the form of Codex's ``--config``."""
     return f'"{text.translate(_ESCAPED)}"'

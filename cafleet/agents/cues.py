@@ -1,0 +1,116 @@
+"""What the judge of screens looks for: shipped as data, and what the user's own file replaces."""
+
+from __future__ import annotations
+
+import functools
+import os
+import pkgutil
+import stat
+import tomllib
+from typing import Annotated, Any, Literal
+
+import msgspec
+
+from cafleet.errors import SettingError
+from cafleet.records import CodingAgent
+
+USER_FILE = "~/.config/cafleet/cues.toml"
+_LARGEST_FILE = 65_536
+
+Phrase = Annotated[str, msgspec.Meta(min_length=1, max_length=100, pattern=r"^\S(.*\S)?$")]
+PasteMark = Annotated[str, msgspec.Meta(min_length=2, max_length=100, pattern=r"^\S")]
+Glyph = Annotated[str, msgspec.Meta(min_length=1, max_length=1, pattern=r"^\S$")]
+Colour = Annotated[str, msgspec.Meta(pattern=r"^(5;\d{1,3}|2;\d{1,3};\d{1,3};\d{1,3})$")]
+Version = Annotated[str, msgspec.Meta(pattern=r"^\d{1,9}(\.\d{1,9}){0,3}$")]
+Size = Annotated[int, msgspec.Meta(ge=1, le=10_000)]
+
+
+class Cues(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """The cues of one agent for a range of its versions; `cues.toml` says what each key means."""
+
+    since: Version
+    before: Version | None = None
+    columns: Size
+    rows: Size
+    shells: frozenset[Phrase]
+    choices: frozenset[Glyph]
+    questions: tuple[Phrase, ...]
+    hints: tuple[Phrase, ...]
+    frame: Literal["rules", "plain", "box"]
+    glyph: Glyph
+    rule: Glyph
+    faint: frozenset[Colour]
+    pastes: tuple[PasteMark, ...]
+    working: tuple[Phrase, ...]
+    spinners: frozenset[Glyph]
+    unfinished: tuple[Phrase, ...]
+
+
+class _File(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    common: dict[str, Any] = {}
+    claude: list[dict[str, Any]] = []
+    codex: list[dict[str, Any]] = []
+    opencode: list[dict[str, Any]] = []
+
+
+@functools.cache
+def cues_for(agent: CodingAgent, version: str | None = None) -> Cues:
+    """The cues of ``agent`` in ``version``, or in its newest known version; read once per process.
+
+    Raises:
+        SettingError: the user's file cannot be read or says something unusable.
+    """
+    shipped = _parse(pkgutil.get_data(__package__, "cues.toml") or b"")
+    known = shipped.common | _entry(shipped, agent, version)
+    path = os.path.expanduser(USER_FILE)
+    try:
+        data = _read(path)
+        if data is not None:
+            own = _parse(data)
+            known = known | own.common | _entry(own, agent, version)
+        return msgspec.convert(known, Cues)
+    except (OSError, ValueError, RecursionError) as error:
+        reason = " ".join(str(error).split()) or type(error).__name__
+        raise SettingError(
+            f"the file {path} holds no usable cues ({reason}); correct it or remove it"
+        ) from error
+
+
+def _read(path: str) -> bytes | None:
+    """The bytes of a regular file of a sane size, or None where there is none."""
+    try:
+        # A FIFO in its place would otherwise block the opening until somebody writes.
+        handle = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
+    except (FileNotFoundError, NotADirectoryError):
+        return None
+    with open(handle, "rb") as file:
+        if not stat.S_ISREG(os.fstat(file.fileno()).st_mode):
+            raise ValueError("not a regular file")
+        data = file.read(_LARGEST_FILE + 1)
+    if len(data) > _LARGEST_FILE:
+        raise ValueError(f"larger than {_LARGEST_FILE} bytes")
+    return data
+
+
+def _parse(data: bytes) -> _File:
+    return msgspec.convert(tomllib.loads(data.decode()), _File)
+
+
+def _entry(file: _File, agent: CodingAgent, version: str | None) -> dict[str, Any]:
+    """The first entry whose range holds ``version``; the first of all when none does."""
+    entries: list[dict[str, Any]] = getattr(file, agent)
+    for entry in entries:
+        if version is None or _holds(entry, version):
+            return entry
+    return entries[0] if entries else {}
+
+
+def _holds(entry: dict[str, Any], version: str) -> bool:
+    since, before = entry.get("since"), entry.get("before")
+    return (not isinstance(since, str) or _order(since) <= _order(version)) and (
+        not isinstance(before, str) or _order(version) < _order(before)
+    )
+
+
+def _order(version: str) -> list[int]:
+    return [int(part) if part.isdecimal() else 0 for part in version.split(".")]
