@@ -1,0 +1,26 @@
+"""The multiplexer: panes, their pictures, and what is typed into them.
+
+Importing this is cheap. tmux's side of it is loaded once a server is asked for, libtmux once a
+pane is opened.
+"""
+
+from __future__ import annotations
+
+from cafleet.panes.choice import detect_backend, detect_caller, multiplexer
+from cafleet.panes.identity import PaneTag, belongs, parse_tag
+from cafleet.panes.interface import CallerPane, Multiplexer, NewPane, SplitError
+from cafleet.panes.locks import pane_lock
+
+__all__ = [
+    "CallerPane",
+    "Multiplexer",
+    "NewPane",
+    "PaneTag",
+    "SplitError",
+    "belongs",
+    "detect_backend",
+    "detect_caller",
+    "multiplexer",
+    "pane_lock",
+    "parse_tag",
+]

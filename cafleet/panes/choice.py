@@ -1,0 +1,105 @@
+"""Which multiplexer: the caller's own from its environment, a member's from its placement."""
+
+from __future__ import annotations
+
+import os
+
+from cafleet.errors import MultiplexerError, PaneGoneError, SettingError
+from cafleet.panes.interface import CallerPane, Multiplexer
+from cafleet.records import Backend
+from cafleet.settings import MULTIPLEXER
+
+# Where tmux itself puts its sockets; every process comes to the same one, whatever its TMPDIR.
+SHARED_TMP = "/tmp"  # noqa: S108 - nothing is created here but a folder that is checked
+
+_SIGNS = {Backend.TMUX: "TMUX", Backend.HERDR: "HERDR_ENV"}
+
+
+def detect_backend() -> Backend:
+    """The multiplexer that this process runs in, by CAFLEET_MULTIPLEXER or by what it left behind.
+
+    Raises:
+        SettingError: CAFLEET_MULTIPLEXER names none that is known.
+        MultiplexerError: there is no sign of one, or of more than one.
+    """
+    named = os.environ.get(MULTIPLEXER)
+    if named is not None:
+        if named not in _SIGNS:
+            raise SettingError(
+                f"{MULTIPLEXER} is {named!r}; set it to {' or '.join(_SIGNS)}, or unset it"
+            )
+        return Backend(named)
+    found = [backend for backend, sign in _SIGNS.items() if os.environ.get(sign)]
+    if len(found) == 1:
+        return found[0]
+    signs = " and ".join(_SIGNS.values())
+    if found:
+        raise MultiplexerError(
+            f"{signs} are both set; say which counts with {MULTIPLEXER}={' or '.join(_SIGNS)}"
+        )
+    raise MultiplexerError(
+        f"this is no pane of a multiplexer ({signs} are not set); start tmux first"
+    )
+
+
+def detect_caller() -> CallerPane:
+    """The pane that this process runs in, whichever pane has the focus.
+
+    Raises:
+        SettingError: CAFLEET_MULTIPLEXER names none that is known.
+        MultiplexerError: it does not run in a pane, or in one of a server that is gone.
+    """
+    backend = detect_backend()
+    if backend is not Backend.TMUX:
+        raise _unsupported(backend)
+    place, pane = os.environ.get("TMUX", ""), os.environ.get("TMUX_PANE", "")
+    parts = place.rsplit(",", 2)
+    if len(parts) != 3 or not pane:
+        raise MultiplexerError("TMUX and TMUX_PANE do not name a tmux pane; run this inside tmux")
+    from cafleet.panes.pictures import TAG_OPTION
+    from cafleet.panes.script import Reply, ask
+
+    socket = os.path.abspath(parts[0])
+    reply = ask(socket, [pane], ("session_name", "window_id", "pid", TAG_OPTION))[pane]
+    # The process may have outlived its server, and the id may be another pane's on the next one.
+    if isinstance(reply, PaneGoneError) or (
+        isinstance(reply, Reply) and reply.values["pid"] != parts[1]
+    ):
+        raise PaneGoneError("the tmux pane of this process is gone; run this in one that lives")
+    if isinstance(reply, MultiplexerError):
+        raise reply
+    return CallerPane(
+        backend=backend,
+        socket=socket,
+        session=reply.values["session_name"],
+        window=reply.values["window_id"],
+        pane=pane,
+        tag=reply.values[TAG_OPTION],
+    )
+
+
+def multiplexer(backend: Backend, socket: str | None) -> Multiplexer:
+    """The server at ``socket``; for ``None`` the one that tmux itself would choose here.
+
+    Raises:
+        MultiplexerError: ``backend`` is not supported.
+    """
+    if backend is not Backend.TMUX:
+        raise _unsupported(backend)
+    from cafleet.panes.tmux import Tmux
+
+    return Tmux(os.path.abspath(socket) if socket else default_socket())
+
+
+def default_socket() -> str:
+    """The socket of the server in ``$TMUX``, else of tmux's default one (tmux(1), option -L)."""
+    caller = os.environ.get("TMUX")
+    if caller:
+        return os.path.abspath(caller.rsplit(",", 2)[0])
+    chosen = os.environ.get("TMUX_TMPDIR", "")
+    folder = os.path.realpath(chosen if os.path.isdir(chosen) else SHARED_TMP)
+    return os.path.join(folder, f"tmux-{os.getuid()}", "default")
+
+
+def _unsupported(backend: Backend) -> MultiplexerError:
+    return MultiplexerError(f"{backend} is not supported yet; run the fleet inside tmux")

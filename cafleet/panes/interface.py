@@ -1,0 +1,131 @@
+"""What the rest of the program may ask of a multiplexer; nothing here knows which one it is."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Protocol
+
+import msgspec
+
+from cafleet.errors import MultiplexerError
+from cafleet.panes.identity import PaneTag
+from cafleet.records import Backend
+from cafleet.screens import Picture
+
+
+class CallerPane(msgspec.Struct, frozen=True, kw_only=True):
+    """The pane that this process runs in. ``tag`` is what stands on it, empty if nothing does."""
+
+    backend: Backend
+    socket: str
+    session: str
+    window: str
+    pane: str
+    tag: str
+
+
+class NewPane(msgspec.Struct, frozen=True, kw_only=True):
+    pane: str
+    session: str
+    window: str
+
+
+class SplitError(MultiplexerError):
+    """No pane for a member.
+
+    ``closed`` says that nothing is left: no pane was opened, or the one that was is closed again.
+    Otherwise ``pane`` is what is still open, ``None`` where its id was never learned.
+    """
+
+    def __init__(self, message: str, *, pane: str | None = None, closed: bool = True) -> None:
+        super().__init__(message)
+        self.pane = pane
+        self.closed = closed
+
+
+class Multiplexer(Protocol):
+    """One server. Every call ends within its limit, five seconds where none is given.
+
+    Where the result is a dict it has an entry per pane, and one pane's trouble is not another's:
+    a :class:`~cafleet.errors.PaneGoneError` stands for a pane that is absent, and if the server
+    cannot be reached all panes have that same error. Nothing is raised then.
+    """
+
+    @property
+    def socket(self) -> str:
+        """The absolute path of the server's socket."""
+        ...
+
+    def split(
+        self,
+        beside: str,
+        *,
+        env: Mapping[str, str],
+        argv: Sequence[str],
+        tag: PaneTag,
+        cwd: str,
+        limit: float = 5.0,
+    ) -> NewPane:
+        """Open a pane near ``beside`` that runs ``argv`` in ``cwd``, and tag it.
+
+        No shell sees ``argv``; ``env`` is added to what the server gives every pane. The focus
+        stays where it is. ``limit`` (seconds) holds for the whole of it; only the closing of a
+        pane after a failure may come on top.
+
+        Raises:
+            SplitError: there is no pane, and it says what is left.
+            MultiplexerError: the server or ``beside`` cannot be reached; nothing was opened.
+        """
+        ...
+
+    def set_tag(self, pane: str, tag: PaneTag | None) -> None:
+        """Write ``tag`` on the pane, or take off what is there.
+
+        Raises:
+            PaneGoneError: the pane is absent.
+            MultiplexerError: the server cannot be reached.
+        """
+        ...
+
+    def kill(self, pane: str, *, missing_ok: bool) -> None:
+        """Close the pane and end what runs in it.
+
+        Raises:
+            PaneGoneError: it is absent, unless ``missing_ok``.
+            MultiplexerError: the server cannot be reached, whatever ``missing_ok`` says.
+        """
+        ...
+
+    def pictures(self, panes: Sequence[str]) -> dict[str, Picture | MultiplexerError]:
+        """Look at the panes, all at one instant, without any effect on them."""
+        ...
+
+    def paste(self, texts: Mapping[str, str]) -> dict[str, MultiplexerError]:
+        """Hand each pane its text as a paste, exactly as it is; only failures are returned.
+
+        A pane that is dead or takes no input is a failure and gets nothing. After an error that
+        says that the limit has passed, the text may have arrived or not.
+        """
+        ...
+
+    def enter(self, panes: Sequence[str]) -> dict[str, MultiplexerError]:
+        """Press Enter in each pane and in no other; failures are returned as by :meth:`paste`."""
+        ...
+
+    def capture(
+        self, panes: Sequence[str], *, lines: int, ansi: bool
+    ) -> dict[str, str | MultiplexerError]:
+        """The last ``lines`` drawn lines of each pane, joined by line feeds.
+
+        Blank lines at the end are left out, those in between are kept. With ``ansi`` colours and
+        attributes stay in, as SGR sequences; without it there is no control character at all.
+        """
+        ...
+
+    def tagged_panes(self) -> dict[str, str]:
+        """Every tagged pane of the server with the text of its tag.
+
+        Raises:
+            MultiplexerError: the server cannot be reached.
+        """
+        ...

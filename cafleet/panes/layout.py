@@ -1,0 +1,102 @@
+"""Where a new pane goes: beside the Director, else into a window of the fleet's own.
+
+Only windows in which every pane is the fleet's are divided and arranged; a window with a pane of
+the user's own in it, or one that is zoomed, is left as it is.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import msgspec
+
+from cafleet.panes.script import pane_gone
+from cafleet.panes.survey import Spot
+
+# What a member's pane should have, and below what a look at it says nothing (columns, rows).
+COMFORTABLE = (80, 15)
+SMALLEST = (60, 12)
+
+
+class Place(msgspec.Struct, frozen=True, kw_only=True):
+    """The command that opens the pane, its target, and the commands that then arrange the window."""
+
+    command: tuple[str, ...]
+    target: str
+    arrangement: tuple[tuple[str, ...], ...] = ()
+
+
+def choose(spots: Sequence[Spot], beside: str, *, fleet: str, name: str) -> Place:
+    """The place of a fleet's next pane; ``fleet`` is what the fleet's tags begin with.
+
+    ``name`` is given to a window that has to be made.
+
+    Raises:
+        PaneGoneError: ``beside`` is no pane of the server.
+    """
+    here = next((spot for spot in spots if spot.pane == beside), None)
+    if here is None:
+        raise pane_gone(beside)
+    windows: dict[str, list[Spot]] = {}
+    for spot in spots:
+        windows.setdefault(spot.window, []).append(spot)
+    if _is_ours(windows[here.window], fleet, here) and _half_is_enough(windows[here.window]):
+        return _beside_main(windows[here.window])
+    for window, panes in windows.items():
+        if window != here.window and _is_ours(panes, fleet) and _tiles_are_enough(panes):
+            return Place(
+                command=("split-window", "-v"),
+                target=_tallest(panes),
+                arrangement=(("select-layout", "-t", window, "tiled"),),
+            )
+    return Place(command=("new-window", "-n", name), target=f"{here.session_id}:")
+
+
+def _is_ours(panes: Sequence[Spot], fleet: str, main: Spot | None = None) -> bool:
+    """Whether the window is the fleet's to arrange.
+
+    The ``main`` pane, if one is given, has to stand first, where ``main-vertical`` expects it. It
+    may be untagged: a caller's pane that takes the place of a Director's that is gone.
+    """
+    if panes[0].zoomed or main not in (None, panes[0]):
+        return False
+    return all(p.tag.startswith(fleet) or (p is main and not p.tag) for p in panes)
+
+
+def _half_is_enough(panes: Sequence[Spot]) -> bool:
+    window, members = panes[0], len(panes)
+    half = window.width // 2
+    # One column is the border between the halves, and one row the border between two members.
+    narrower = min(half, window.width - half - 1)
+    lowest = (window.room - (members - 1)) // members
+    return narrower >= COMFORTABLE[0] and lowest >= COMFORTABLE[1]
+
+
+def _tiles_are_enough(panes: Sequence[Spot]) -> bool:
+    """Count columns and rows as tmux does for its layout ``tiled`` (layout_set_tiled)."""
+    window, wanted = panes[0], len(panes) + 1
+    rows = columns = 1
+    while rows * columns < wanted:
+        rows += 1
+        if rows * columns < wanted:
+            columns += 1
+    width = (window.width - (columns - 1)) // columns
+    height = (window.room - (rows - 1)) // rows
+    return width >= COMFORTABLE[0] and height >= COMFORTABLE[1]
+
+
+def _beside_main(panes: Sequence[Spot]) -> Place:
+    main, members = panes[0], panes[1:]
+    arrangement = (
+        ("select-layout", "-t", main.window, "main-vertical"),
+        # Not the window's option main-pane-width, which is the user's.
+        ("resize-pane", "-t", main.pane, "-x", str(main.width // 2)),
+    )
+    if not members:
+        return Place(command=("split-window", "-h"), target=main.pane, arrangement=arrangement)
+    return Place(command=("split-window", "-v"), target=_tallest(members), arrangement=arrangement)
+
+
+def _tallest(panes: Sequence[Spot]) -> str:
+    """The pane with the most room to divide; of equals the last, so that the order is kept."""
+    return max(reversed(panes), key=lambda spot: spot.height).pane

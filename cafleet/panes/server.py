@@ -1,0 +1,62 @@
+"""libtmux on top of our runner, so that its calls have our limits, our escapes and our errors."""
+
+from __future__ import annotations
+
+import time
+from typing import Any
+
+from libtmux import Server
+from libtmux.common import tmux_cmd
+
+from cafleet.errors import MultiplexerError
+from cafleet.panes.runner import Answer, run
+
+
+class LimitedServer(Server):
+    """A server for one piece of work: all its calls together may take ``limit`` seconds.
+
+    New panes start in ``cwd``. Only ``cmd`` and what merely forwards to it is used: libtmux's
+    listings read every pane of the server with formats of their own and fail on odd ones.
+    """
+
+    def __init__(self, socket: str, *, limit: float, cwd: str) -> None:
+        super().__init__(socket_path=socket)
+        self.socket = socket
+        self._limit = limit
+        self._ends = time.monotonic() + limit
+        self._cwd = cwd
+
+    def left(self) -> float:
+        """Seconds that remain.
+
+        Raises:
+            MultiplexerError: there are none.
+        """
+        left = self._ends - time.monotonic()
+        if left <= 0:
+            raise MultiplexerError(
+                f"tmux did not finish within {self._limit:.3g} s; see whether its server hangs"
+            )
+        return left
+
+    def cmd(self, cmd: str, *args: Any, target: str | int | None = None) -> tmux_cmd:
+        """Run one command; as everywhere in libtmux the result tells whether tmux refused it.
+
+        Raises:
+            MultiplexerError: see :func:`cafleet.panes.runner.run`.
+        """
+        aim = [] if target is None else ["-t", str(target)]
+        words = [cmd, *aim, *(str(arg) for arg in args)]
+        answer = run(self.socket, words, limit=self.left(), cwd=self._cwd)
+        return _Finished(words, answer)
+
+
+class _Finished(tmux_cmd):
+    """The result of a command in libtmux's form."""
+
+    def __init__(self, words: list[str], answer: Answer) -> None:
+        # Not the base's __init__, which would run tmux itself.
+        self.cmd = ["tmux", *words]
+        self.returncode = answer.status
+        self.stdout = answer.out.splitlines()
+        self.stderr = answer.err.splitlines()

@@ -1,0 +1,61 @@
+"""The tmux implementation of the multiplexer interface: one server, each operation its module."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from cafleet.errors import MultiplexerError
+from cafleet.panes import capture, control, pictures, typist
+from cafleet.panes.identity import PaneTag
+from cafleet.panes.interface import NewPane
+from cafleet.panes.survey import survey
+from cafleet.screens import Picture
+
+
+class Tmux:
+    """See :class:`cafleet.panes.interface.Multiplexer`."""
+
+    def __init__(self, socket: str) -> None:
+        self._socket = socket
+
+    @property
+    def socket(self) -> str:
+        return self._socket
+
+    def split(
+        self,
+        beside: str,
+        *,
+        env: Mapping[str, str],
+        argv: Sequence[str],
+        tag: PaneTag,
+        cwd: str,
+        limit: float = 5.0,
+    ) -> NewPane:
+        # libtmux takes as long to import as all the rest of a command.
+        from cafleet.panes.split import open_pane
+
+        return open_pane(self._socket, beside, env=env, argv=argv, tag=tag, cwd=cwd, limit=limit)
+
+    def set_tag(self, pane: str, tag: PaneTag | None) -> None:
+        control.set_tag(self._socket, pane, tag)
+
+    def kill(self, pane: str, *, missing_ok: bool) -> None:
+        control.kill(self._socket, pane, missing_ok=missing_ok)
+
+    def pictures(self, panes: Sequence[str]) -> dict[str, Picture | MultiplexerError]:
+        return pictures.take(self._socket, panes)
+
+    def paste(self, texts: Mapping[str, str]) -> dict[str, MultiplexerError]:
+        return typist.paste(self._socket, texts)
+
+    def enter(self, panes: Sequence[str]) -> dict[str, MultiplexerError]:
+        return typist.enter(self._socket, panes)
+
+    def capture(
+        self, panes: Sequence[str], *, lines: int, ansi: bool
+    ) -> dict[str, str | MultiplexerError]:
+        return capture.capture(self._socket, panes, lines=lines, ansi=ansi)
+
+    def tagged_panes(self) -> dict[str, str]:
+        return {spot.pane: spot.tag for spot in survey(self._socket) if spot.tag}

@@ -1,0 +1,103 @@
+"""Typing: text as a paste, Enter as a pasted carriage return.
+
+Text never stands in a command. It is loaded over stdin into a buffer that is named for this one
+paste, and comes from there unchanged: ``-p`` brackets it where the program asked for that, ``-r``
+keeps line feeds from becoming carriage returns. Enter is pasted as well, since key presses are
+copied to other panes by ``synchronize-panes`` and swallowed by copy mode; without ``-p``, or
+programs would take it for text.
+
+tmux 3.3a crashes, with every session in it, when something is pasted into a dead pane (one kept by
+``remain-on-exit``), and drops silently what is pasted into a pane whose input is off. Hence the
+condition, which the server evaluates in the same breath as the paste.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping, Sequence
+
+from cafleet.errors import MultiplexerError, PaneGoneError
+from cafleet.panes.runner import run
+from cafleet.panes.script import Reply, ask
+
+_FLAGS = ("pane_dead", "pane_input_off")
+_DONE = "typed"
+_TAKES_INPUT = "#{==:#{pane_dead}#{pane_input_off},00}"
+
+
+def paste(socket: str, texts: Mapping[str, str]) -> dict[str, MultiplexerError]:
+    """Paste each pane's text into it; returns the failures.
+
+    An empty text is no paste at all, and so no failure. A text with a lone surrogate is refused,
+    since no bytes stand for it.
+    """
+    failed: dict[str, MultiplexerError] = {}
+    buffers: dict[str, str] = {}
+    for pane, text in texts.items():
+        if not text:
+            continue
+        try:
+            data = text.encode()
+        except UnicodeEncodeError:
+            failed[pane] = MultiplexerError("a lone surrogate cannot be typed; remove it")
+            continue
+        try:
+            buffers[pane] = _load(socket, data)
+        except MultiplexerError as error:
+            return failed | dict.fromkeys(texts, error)
+    replies = ask(
+        socket,
+        buffers,
+        _FLAGS,
+        then=lambda pane: _guarded(
+            pane,
+            f"paste-buffer -p -r -d -b {buffers[pane]} -t {pane}",
+            f"delete-buffer -b {buffers[pane]}",
+        ),
+    )
+    return failed | _refusals(replies)
+
+
+def enter(socket: str, panes: Sequence[str]) -> dict[str, MultiplexerError]:
+    """Press Enter in each of the panes; returns the failures."""
+    try:
+        buffer = _load(socket, b"\r")
+    except MultiplexerError as error:
+        return dict.fromkeys(panes, error)
+    replies = ask(
+        socket,
+        panes,
+        _FLAGS,
+        then=lambda pane: _guarded(pane, f"paste-buffer -r -b {buffer} -t {pane}", ""),
+        finally_=f"delete-buffer -b {buffer}",
+    )
+    return _refusals(replies)
+
+
+def _load(socket: str, data: bytes) -> str:
+    name = f"cafleet-{os.getpid()}-{os.urandom(8).hex()}"
+    answer = run(socket, ["load-buffer", "-b", name, "-"], stdin=data)
+    if answer.status:
+        raise MultiplexerError(f"tmux refused a text ({answer.err}); nothing was typed")
+    return name
+
+
+def _guarded(pane: str, commands: str, otherwise: str) -> str:
+    done = f"{commands} ; display-message -p {_DONE}"
+    return f"if-shell -F -t '{pane}' '{_TAKES_INPUT}' '{done}' '{otherwise}'"
+
+
+def _refusals(replies: Mapping[str, Reply | MultiplexerError]) -> dict[str, MultiplexerError]:
+    failed: dict[str, MultiplexerError] = {}
+    for pane, reply in replies.items():
+        if isinstance(reply, MultiplexerError):
+            failed[pane] = reply
+        elif reply.values["pane_dead"] == "1":
+            failed[pane] = PaneGoneError(f"the program in pane {pane} has ended; start it again")
+        elif reply.values["pane_input_off"] == "1":
+            failed[pane] = MultiplexerError(
+                f"pane {pane} takes no input; switch it on with: tmux select-pane -e -t {pane}"
+            )
+        elif reply.printed.strip() != _DONE:
+            failed[pane] = MultiplexerError(f"tmux did not type into pane {pane}; try again")
+    return failed
