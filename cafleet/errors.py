@@ -1,0 +1,76 @@
+"""Every failure that a user can meet, each class with its exit code.
+
+The message of an error is one sentence of the form ``what happened; what to do``. The command
+line prints it after ``Error: `` on stderr. Clean-ups that failed as well are kept beside the first
+cause (:meth:`CafleetError.add_remains`) and printed after it, so that the cause keeps its wording.
+"""
+
+from __future__ import annotations
+
+
+class CafleetError(Exception):
+    """The request could not be carried out. Root of every error that this program raises itself."""
+
+    exit_code = 1
+
+    def __init__(self, message: str) -> None:
+        super().__init__(message)
+        self.message = message
+        self.remains: list[str] = []
+
+    def add_remains(self, what: str) -> None:
+        """Note something a failed clean-up has left behind; ``what`` names it."""
+        self.remains.append(what)
+
+    def __str__(self) -> str:
+        return "; ".join([self.message, *self.remains])
+
+
+class UsageError(CafleetError):
+    """The command line itself is wrong: a placeholder, a model, an effort, a blank text."""
+
+    exit_code = 2
+
+
+class SettingError(CafleetError):
+    """A variable of the environment holds something unusable; names the variable and the value."""
+
+
+class UnknownIdError(CafleetError):
+    """No fleet, member or message has this id, or none that the command may act on."""
+
+
+class RefusedError(CafleetError):
+    """A rule of the registry forbids it: another fleet, a second monitor, a second ACK."""
+
+
+class BodyError(CafleetError):
+    """A body from a file or stdin cannot be used: missing, unreadable, blank, not UTF-8."""
+
+
+class DatabaseError(CafleetError):
+    """The database cannot do it: missing, locked, full, read-only, damaged."""
+
+
+class SchemaError(DatabaseError):
+    """The database is not at this program's schema: missing, older, newer, or not ours."""
+
+
+class IntegrityError(DatabaseError):
+    """A stored value is outside what its column may hold; names table, column, value and row."""
+
+
+class MultiplexerError(CafleetError):
+    """tmux (or another multiplexer) is missing, unreachable, too slow, or refused."""
+
+
+class PaneGoneError(MultiplexerError):
+    """The pane does not exist any more, or is not the member's."""
+
+
+class AgentError(CafleetError):
+    """A coding agent cannot be started: its program or preset is missing."""
+
+
+class PaneLockedError(MultiplexerError):
+    """Another process has been typing into the pane for longer than the limit."""

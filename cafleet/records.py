@@ -1,0 +1,170 @@
+"""The closed enums and the records that the rest of the program passes around."""
+
+from __future__ import annotations
+
+from enum import StrEnum
+from typing import Any
+
+import msgspec
+
+
+class MemberStatus(StrEnum):
+    ACTIVE = "active"
+    DEREGISTERED = "deregistered"
+
+
+class MemberKind(StrEnum):
+    """Computed, never stored: see :func:`cafleet.broker.cards.kind_of`."""
+
+    DIRECTOR = "director"
+    MONITOR = "monitor"
+    MEMBER = "member"
+
+
+class Backend(StrEnum):
+    """A multiplexer."""
+
+    TMUX = "tmux"
+    HERDR = "herdr"
+
+
+class CodingAgent(StrEnum):
+    CLAUDE = "claude"
+    CODEX = "codex"
+    OPENCODE = "opencode"
+
+
+class MessageType(StrEnum):
+    UNICAST = "unicast"
+    BROADCAST_SUMMARY = "broadcast_summary"
+
+
+class MessageState(StrEnum):
+    """Whether the recipient has acknowledged the delivery."""
+
+    INPUT_REQUIRED = "input_required"
+    COMPLETED = "completed"
+
+
+class DeliveryState(StrEnum):
+    """What became of the notice of a delivery; the first four of the owed ones are in `OWED`."""
+
+    NONE = "none"
+    QUEUED = "queued"
+    HELD = "held"
+    UNREACHABLE = "unreachable"
+    TYPED = "typed"
+    SUBMITTED = "submitted"
+    UNSURE = "unsure"
+    SEEN = "seen"
+
+
+class ScreenState(StrEnum):
+    """What a look at a pane can find."""
+
+    GONE = "gone"
+    BLOCKED = "blocked"
+    SHELL = "shell"
+    UNKNOWN = "unknown"
+    AWAITING = "awaiting"
+    WORKING = "working"
+    DRAFT = "draft"
+    REST = "rest"
+
+
+class Placement(msgspec.Struct, frozen=True, kw_only=True):
+    """Where a member lives. ``mux_pane_id`` is null while its pane is pending.
+
+    ``mux_socket`` is the multiplexer server's socket, null for placements from before schema 9;
+    it is left out of every output.
+    """
+
+    backend: Backend
+    mux_socket: str | None
+    mux_session: str
+    mux_window_id: str
+    mux_pane_id: str | None
+    coding_agent: CodingAgent
+    created_at: str
+
+
+class MemberRecord(msgspec.Struct, frozen=True, kw_only=True):
+    member_id: int
+    fleet_id: int
+    name: str
+    description: str
+    status: MemberStatus
+    registered_at: str
+    kind: MemberKind
+    skills: list[Any]
+    placement: Placement | None
+
+
+class MemberActivity(msgspec.Struct, frozen=True, kw_only=True):
+    """One line of the roster. ``idle`` is whole seconds, null where nothing can be said."""
+
+    member_id: int
+    name: str
+    kind: MemberKind
+    placement: Placement | None
+    last_sent: str | None
+    last_recv: str | None
+    last_ack: str | None
+    idle: int | None
+    screen: ScreenState | None
+    screen_at: str | None
+    owed: int
+
+
+class FleetRecord(msgspec.Struct, frozen=True, kw_only=True):
+    """``director_member_id`` is null only in a damaged database."""
+
+    fleet_id: int
+    name: str | None
+    created_at: str
+    deleted_at: str | None
+    director_member_id: int | None
+
+
+class FleetSummary(msgspec.Struct, frozen=True, kw_only=True):
+    """One line of the list of fleets; ``member_count`` counts active members."""
+
+    fleet_id: int
+    director_member_id: int | None
+    name: str | None
+    created_at: str
+    member_count: int
+
+
+class MessageRecord(msgspec.Struct, frozen=True, kw_only=True):
+    message_id: int
+    owner_member_id: int
+    from_member_id: int
+    to_member_id: int | None
+    type: MessageType
+    created_at: str
+    status_state: MessageState
+    status_timestamp: str
+    origin_message_id: int | None
+    text: str
+
+
+class Delivery(msgspec.Struct, frozen=True, kw_only=True):
+    """What is known of a notice: its state and, where there is one, the reason."""
+
+    state: DeliveryState
+    reason: str | None
+
+
+class MonitorRuntime(msgspec.Struct, frozen=True, kw_only=True):
+    """The row of a fleet's monitor loop, nulls and all."""
+
+    fleet_id: int
+    pid: int | None
+    started_at: str | None
+    last_tick_at: str | None
+    tick_seconds: int
+    last_wake_at: str | None
+    wake_interval_seconds: int | None
+    wake_requested_at: str | None
+    stopped_at: str | None

@@ -1,0 +1,72 @@
+"""The environment, read by exact names; a bad value fails at once and names itself."""
+
+from __future__ import annotations
+
+import os
+
+from cafleet.errors import SettingError
+
+DATABASE_URL = "CAFLEET_DATABASE_URL"
+MULTIPLEXER = "CAFLEET_MULTIPLEXER"
+MAX_TEXT_LEN = "CAFLEET_MAX_TEXT_LEN"
+
+LARGEST_INTEGER = 2**63 - 1
+_SCHEME = "sqlite:///"
+_DIGITS = frozenset("0123456789")
+
+
+def decimal(text: str, *, low: int = 0, high: int = LARGEST_INTEGER) -> int | None:
+    """The integer that plain decimal digits name, if it lies in ``low``…``high``, else ``None``.
+
+    ``1_000``, ``+7``, blanks around, leading zeros and digits of other scripts are not numbers here.
+    """
+    if not text or not _DIGITS.issuperset(text) or len(text) > 19 or (text[0] == "0" and text != "0"):
+        return None
+    value = int(text)
+    return value if low <= value <= high else None
+
+
+def _number(variable: str, default: int) -> int:
+    text = os.environ.get(variable)
+    if text is None:
+        return default
+    value = decimal(text)
+    if value is None:
+        raise SettingError(
+            f"{variable} is {text!r}, which is not a whole number from 0 to {LARGEST_INTEGER}; "
+            f"correct or unset it"
+        )
+    return value
+
+
+def max_text_len() -> int:
+    """How many code points of a body are shown in text output and in a notice."""
+    return _number(MAX_TEXT_LEN, 200)
+
+
+def database_path() -> str:
+    """The absolute path of the database file.
+
+    The path of an override is taken as it is written: nothing in it is expanded or decoded.
+
+    Raises:
+        SettingError: the override has another scheme, or a relative or empty path; or there is no
+            home folder for the default.
+    """
+    url = os.environ.get(DATABASE_URL)
+    if url is None:
+        home = os.path.expanduser("~")
+        if not os.path.isabs(home):
+            raise SettingError(f"there is no home folder; set HOME, or {DATABASE_URL} to an absolute sqlite:/// URL")
+        return os.path.join(home, ".local/share/cafleet/cafleet.db")
+    path = url.removeprefix(_SCHEME)
+    if path == url or not path.startswith("/") or path.endswith("/"):
+        raise SettingError(
+            f"{DATABASE_URL} is {url!r}; it must be sqlite:/// and an absolute path, such as sqlite:////home/me/fleet.db"
+        )
+    return path
+
+
+def database_url(path: str) -> str:
+    """The value of CAFLEET_DATABASE_URL that names the file at ``path``."""
+    return _SCHEME + path

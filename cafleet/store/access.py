@@ -1,0 +1,127 @@
+"""What the generated functions call: run a named query, decode what it returns."""
+
+from __future__ import annotations
+
+import re
+import sqlite3
+from collections.abc import Mapping, Sequence
+from typing import Any, TypeVar
+
+import msgspec
+
+from cafleet.errors import IntegrityError
+from cafleet.store.failures import translated
+from cafleet.store.repository import repository
+from cafleet.store.rows import Row
+
+RowType = TypeVar("RowType", bound=Row)
+Parameters = Mapping[str, Any]
+
+_WHERE = re.compile(r"`\$(?:\[(\d+)\])?\.(\w+)`$")
+
+
+def many(
+    conn: sqlite3.Connection, namespace: str, name: str, row: type[RowType], values: Parameters
+) -> list[RowType]:
+    """All rows of a query, in its order.
+
+    Raises:
+        IntegrityError: a stored value is outside its column's range.
+        DatabaseError: SQLite could not run the query.
+    """
+    found = _run(conn, namespace, name, values, row)
+    decoded: list[RowType] = _decode(found, list.__class_getitem__(row), row)
+    return decoded
+
+
+def one(
+    conn: sqlite3.Connection, namespace: str, name: str, row: type[RowType], values: Parameters
+) -> RowType | None:
+    """The row of a query, or ``None``. Raises as :func:`many`."""
+    found = _run(conn, namespace, name, values, row)
+    decoded: RowType | None = _decode(found, row | None, row)
+    return decoded
+
+
+def scalar(
+    conn: sqlite3.Connection, namespace: str, name: str, shape: Any, values: Parameters
+) -> Any:
+    """The one value of a query, as ``shape``. Raises as :func:`many`."""
+    found = _run(conn, namespace, name, values)
+    try:
+        return msgspec.convert(found, shape)
+    except msgspec.ValidationError:
+        raise IntegrityError(
+            f"{namespace}: {name} found {found!r}, which it cannot hold; restore the row from a backup"
+        ) from None
+
+
+def change(conn: sqlite3.Connection, namespace: str, name: str, values: Parameters) -> int:
+    """Run a query that writes; the number of rows it changed."""
+    changed: int = _run(conn, namespace, name, values)
+    return changed
+
+
+def id_list(ids: Sequence[int]) -> str:
+    """A list of ids as the one JSON parameter that ``json_each`` reads."""
+    return msgspec.json.encode(ids).decode()
+
+
+def _run(
+    conn: sqlite3.Connection,
+    namespace: str,
+    name: str,
+    values: Parameters,
+    row: type[Row] | None = None,
+) -> Any:
+    query = getattr(repository(namespace), name)
+    with translated():
+        try:
+            return query(conn, **values)
+        except sqlite3.OperationalError as failure:
+            if row is None or "decode to UTF-8" not in str(failure):
+                raise
+            _report_undecodable(conn, query, values, row)
+            raise
+
+
+def _report_undecodable(
+    conn: sqlite3.Connection, query: Any, values: Parameters, row: type[Row]
+) -> None:
+    """Read the rows once more, bytes and all, to name the first text that is not UTF-8."""
+    conn.text_factory = lambda raw: raw.decode("utf-8", "surrogateescape")
+    try:
+        found = query(conn, **values)
+    finally:
+        conn.text_factory = str
+    for stored in found if isinstance(found, list) else [found]:
+        for column, value in stored.items():
+            if isinstance(value, str) and not value.isascii() and not _is_unicode(value):
+                raise _integrity_error(row, stored, column)
+
+
+def _is_unicode(text: str) -> bool:
+    return not any("\ud800" <= character <= "\udfff" for character in text)
+
+
+def _decode(found: Any, shape: Any, row: type[Row]) -> Any:
+    try:
+        return msgspec.convert(found, shape)
+    except msgspec.ValidationError as wrong:
+        where = _WHERE.search(str(wrong))
+        if where is None:
+            # A column too many or too few is a fault of the program, not of the data.
+            raise
+        stored = found[int(where[1])] if where[1] else found
+        raise _integrity_error(row, stored, where[2]) from None
+
+
+def _integrity_error(row: type[Row], stored: Mapping[str, Any], column: str) -> IntegrityError:
+    table = row.joined.get(column, row.table)
+    value = repr(stored[column])
+    if len(value) > 80:
+        value = f"{value[:79]}…"
+    return IntegrityError(
+        f"{table}.{column} holds {value} where {row.key} is {stored[row.key]!r}, which is no value of "
+        f"that column; correct that row, or restore it from a backup"
+    )

@@ -1,0 +1,76 @@
+"""The one place that opens connections, and the transactions on them."""
+
+from __future__ import annotations
+
+import os
+import sqlite3
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from cafleet.errors import DatabaseError
+from cafleet.store.failures import translated
+
+BUSY_TIMEOUT_SECONDS = 5.0
+# `->>` and RETURNING are older than this; it is the oldest SQLite that the queries are tested on.
+OLDEST_SQLITE = (3, 38, 0)
+
+
+def connect(path: str, *, create: bool = False) -> sqlite3.Connection:
+    """Open the database file at ``path``, an absolute path that is taken literally.
+
+    Transactions are begun by hand (:func:`transaction`); foreign keys are enforced, a lock is
+    waited for up to 5 s, and a commit is on the disk when it returns.
+
+    Raises:
+        DatabaseError: there is no such file and ``create`` is not set, or SQLite cannot open it.
+    """
+    if sqlite3.sqlite_version_info < OLDEST_SQLITE:
+        raise DatabaseError(
+            f"SQLite {sqlite3.sqlite_version} is too old; use a Python with SQLite "
+            f"{'.'.join(map(str, OLDEST_SQLITE))} or newer"
+        )
+    if not create and not os.path.exists(path):
+        raise DatabaseError(f"there is no database at {path}; run `cafleet setup`")
+    with translated():
+        conn = sqlite3.connect(
+            _uri(path, "rwc" if create else "rw"),
+            uri=True,
+            timeout=BUSY_TIMEOUT_SECONDS,
+            isolation_level=None,
+        )
+        try:
+            conn.execute("PRAGMA foreign_keys = ON")
+            conn.execute("PRAGMA synchronous = FULL")
+        except BaseException:
+            conn.close()
+            raise
+    return conn
+
+
+def _uri(path: str, mode: str) -> str:
+    # Only these characters mean something in the path of an SQLite URI.
+    quoted = path.replace("%", "%25").replace("?", "%3f").replace("#", "%23")
+    return f"file:{quoted}?mode={mode}"
+
+
+@contextmanager
+def transaction(conn: sqlite3.Connection) -> Iterator[None]:
+    """One write: all of it is committed, or none of it is there.
+
+    It begins IMMEDIATE, so that a lock is waited for at the start. A deferred transaction that
+    reads first and writes later fails at once when another has written in between.
+
+    Raises:
+        DatabaseError: the lock was not to be had in 5 s, or SQLite could not commit.
+    """
+    with translated():
+        conn.execute("BEGIN IMMEDIATE")
+    try:
+        yield
+        with translated():
+            conn.execute("COMMIT")
+    finally:
+        # SQLite has rolled back by itself after some failures, such as a full disk.
+        if conn.in_transaction:
+            with translated():
+                conn.execute("ROLLBACK")

@@ -1,0 +1,55 @@
+"""The one place where a failure of SQLite becomes an error of this program."""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from cafleet.errors import DatabaseError, UsageError
+
+
+class UniqueIndexError(DatabaseError):
+    """A unique index over an expression refused a row; ``index`` is its name."""
+
+    def __init__(self, index: str) -> None:
+        super().__init__(f"the database refused a second row under {index}; look at the rows there")
+        self.index = index
+
+
+_SENTENCES = {
+    "SQLITE_BUSY": "the database is locked by another process; try again",
+    "SQLITE_LOCKED": "the database is locked by another process; try again",
+    "SQLITE_FULL": "the disk is full, nothing was written; free some space and try again",
+    "SQLITE_READONLY": "the database cannot be written; check the permissions of the file and its folder",
+    "SQLITE_CANTOPEN": "the database cannot be opened; check its path and permissions",
+    "SQLITE_NOTADB": "the file is not an SQLite database; check CAFLEET_DATABASE_URL",
+    "SQLITE_CORRUPT": "the database is damaged; restore it from a backup",
+    "SQLITE_IOERR": "the disk failed under the database; check it and try again",
+}
+
+
+def translate(failure: sqlite3.Error) -> DatabaseError:
+    """The error to raise for ``failure``: by constraint where one is named, else by result code."""
+    name = getattr(failure, "sqlite_errorname", "") or ""
+    text = str(failure)
+    if name == "SQLITE_CONSTRAINT_UNIQUE" and text.endswith("'") and "index '" in text:
+        return UniqueIndexError(text.rpartition("index '")[2].rstrip("'"))
+    # An extended code (SQLITE_IOERR_WRITE) shares the sentence of its primary code.
+    sentence = _SENTENCES.get("_".join(name.split("_")[:2]))
+    if sentence is None:
+        sentence = (
+            f"the database refused ({name or type(failure).__name__}: {text}); run `cafleet setup`"
+        )
+    return DatabaseError(sentence)
+
+
+@contextmanager
+def translated() -> Iterator[None]:
+    """Raise what SQLite or the binding of a value reports as an error of this program."""
+    try:
+        yield
+    except sqlite3.Error as failure:
+        raise translate(failure) from failure
+    except UnicodeEncodeError as failure:
+        raise UsageError("the text is not valid Unicode; send it as UTF-8") from failure

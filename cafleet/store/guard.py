@@ -1,0 +1,66 @@
+"""The schema guard: what every command but `setup` and `doctor` asks of the database first."""
+
+from __future__ import annotations
+
+import sqlite3
+from contextlib import closing
+
+from cafleet.errors import DatabaseError, SchemaError
+from cafleet.store import queries
+from cafleet.store.connection import connect
+from cafleet.store.failures import translated
+
+REFINERY = "refinery_schema_history"
+
+
+def open_database(path: str) -> sqlite3.Connection:
+    """A connection to the database at ``path``, which is at this program's schema.
+
+    Raises:
+        SchemaError: it is older, newer, or not one of ours; says which command mends it.
+        DatabaseError: it is missing or cannot be opened.
+    """
+    conn = connect(path)
+    try:
+        check_schema(conn, path)
+    except BaseException:
+        conn.close()
+        raise
+    return conn
+
+
+def check_schema(conn: sqlite3.Connection, path: str) -> None:
+    """Compare versions; raises as :func:`open_database`."""
+    try:
+        version = queries.get_schema_version(conn)
+    except DatabaseError:
+        tables = table_names(conn)
+        if "schema_migrations" in tables:
+            raise
+        if not tables or REFINERY in tables:
+            raise SchemaError(
+                f"the database at {path} is not set up yet; run `cafleet setup`"
+            ) from None
+        raise SchemaError(
+            f"the database at {path} is not one of cafleet's; point CAFLEET_DATABASE_URL elsewhere"
+        ) from None
+    if version is None or version < queries.SCHEMA_VERSION:
+        raise SchemaError(
+            f"the database at {path} is at schema {version or 0}, older than this program's "
+            f"{queries.SCHEMA_VERSION}; run `cafleet setup`"
+        )
+    if version > queries.SCHEMA_VERSION:
+        raise SchemaError(
+            f"the database at {path} is at schema {version}, newer than this program's "
+            f"{queries.SCHEMA_VERSION}; upgrade cafleet"
+        )
+
+
+def table_names(conn: sqlite3.Connection) -> set[str]:
+    """The tables of the database, SQLite's own left out."""
+    with translated(), closing(conn.execute("PRAGMA table_list")) as found:
+        return {
+            name
+            for schema, name, *_ in found
+            if schema == "main" and not name.startswith("sqlite_")
+        }

@@ -1,0 +1,57 @@
+"""The ledger: which migrations a database has had, and that they are the shipped ones."""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Sequence
+from datetime import datetime
+
+from cafleet import clock
+from cafleet.errors import SchemaError
+from cafleet.store import queries
+from cafleet.store.failures import translated
+from cafleet.store.migration_files import Migration, ledger_statements
+
+
+def applied_version(conn: sqlite3.Connection, path: str, shipped: Sequence[Migration]) -> int:
+    """The newest version in the ledger of the database at ``path``.
+
+    Raises:
+        SchemaError: the ledger goes on after the newest shipped file, has a gap, or holds another
+            checksum than a shipped file's.
+    """
+    entries = queries.list_applied_migrations(conn)
+    for position, entry in enumerate(entries):
+        if entry.version > len(shipped):
+            raise SchemaError(
+                f"the database at {path} is at schema {entries[-1].version}, newer than this "
+                f"program's {len(shipped)}; upgrade cafleet, a schema is never taken back"
+            )
+        if entry.version != position + 1:
+            raise SchemaError(
+                f"the ledger of the database at {path} lacks version {position + 1}; restore it from a backup"
+            )
+        if entry.checksum != shipped[position].checksum:
+            raise SchemaError(
+                f"{entry.file_name} was another file when it was applied to the database at {path}; "
+                f"use the edition of cafleet that applied it"
+            )
+    return len(entries)
+
+
+def make_ledger(conn: sqlite3.Connection) -> None:
+    """Make the ledger, empty."""
+    with translated():
+        for statement in ledger_statements():
+            conn.execute(statement)
+
+
+def record(conn: sqlite3.Connection, migration: Migration, now: datetime) -> None:
+    """Enter an applied migration."""
+    queries.insert_applied_migration(
+        conn,
+        version=migration.version,
+        file_name=migration.file_name,
+        checksum=migration.checksum,
+        now=clock.stamp(now),
+    )

@@ -1,0 +1,246 @@
+"""The shape of every query result: one frozen struct per shape, its fields equal to the columns.
+
+A row struct says which table its fields come from and which field holds the row's key, so that a
+value outside its column's range can be reported by table, column, value and row. Fields have no
+defaults: a column that a query forgets is an error, not a default.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Annotated, ClassVar
+
+import msgspec
+
+from cafleet.records import (
+    Backend,
+    CodingAgent,
+    DeliveryState,
+    FleetRecord,
+    FleetSummary,
+    MemberStatus,
+    MessageRecord,
+    MonitorRuntime,
+    ScreenState,
+)
+
+_PLACEMENT = {
+    "backend": "member_placements",
+    "mux_socket": "member_placements",
+    "mux_session": "member_placements",
+    "mux_window_id": "member_placements",
+    "mux_pane_id": "member_placements",
+    "coding_agent": "member_placements",
+    "placed_at": "member_placements",
+    "screen": "member_placements",
+    "screen_at": "member_placements",
+}
+
+
+class Row(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """What all rows share: where their values come from."""
+
+    table: ClassVar[str]
+    key: ClassVar[str]
+    joined: ClassVar[Mapping[str, str]] = {}
+
+
+class AppliedMigrationRow(Row, frozen=True, kw_only=True):
+    table: ClassVar[str] = "schema_migrations"
+    key: ClassVar[str] = "version"
+
+    version: int
+    file_name: str
+    checksum: str
+    applied_at: str
+
+
+class FleetRow(FleetRecord, Row, frozen=True, kw_only=True):
+    table: ClassVar[str] = "fleets"
+    key: ClassVar[str] = "fleet_id"
+
+
+class FleetSummaryRow(FleetSummary, Row, frozen=True, kw_only=True):
+    table: ClassVar[str] = "fleets"
+    key: ClassVar[str] = "fleet_id"
+
+
+class MemberRow(Row, frozen=True, kw_only=True):
+    """A member, its placement (all null without one), and what its fleet says about it.
+
+    The card may be any stored value: what is not a card is read as an empty one.
+    """
+
+    table: ClassVar[str] = "members"
+    key: ClassVar[str] = "member_id"
+    joined: ClassVar[Mapping[str, str]] = _PLACEMENT
+
+    member_id: int
+    fleet_id: int
+    name: str
+    description: str
+    status: MemberStatus
+    registered_at: str
+    member_card_json: str | bytes
+    director_member_id: int | None
+    fleet_deleted_at: str | None
+    backend: Backend | None
+    mux_socket: str | None
+    mux_session: str | None
+    mux_window_id: str | None
+    mux_pane_id: str | None
+    coding_agent: CodingAgent | None
+    placed_at: str | None
+
+
+class ActivityRow(Row, frozen=True, kw_only=True):
+    table: ClassVar[str] = "members"
+    key: ClassVar[str] = "member_id"
+    joined: ClassVar[Mapping[str, str]] = _PLACEMENT
+
+    member_id: int
+    name: str
+    status: MemberStatus
+    member_card_json: str | bytes
+    director_member_id: int | None
+    backend: Backend | None
+    mux_socket: str | None
+    mux_session: str | None
+    mux_window_id: str | None
+    mux_pane_id: str | None
+    coding_agent: CodingAgent | None
+    placed_at: str | None
+    screen: ScreenState | None
+    screen_at: str | None
+    last_sent: str | None
+    last_recv: str | None
+    last_ack: str | None
+    owed: int
+
+
+class MemberNameRow(Row, frozen=True, kw_only=True):
+    table: ClassVar[str] = "members"
+    key: ClassVar[str] = "member_id"
+
+    member_id: int
+    name: str
+
+
+class WakeTargetRow(Row, frozen=True, kw_only=True):
+    table: ClassVar[str] = "members"
+    key: ClassVar[str] = "member_id"
+    joined: ClassVar[Mapping[str, str]] = _PLACEMENT
+
+    member_id: int
+    name: str
+    coding_agent: CodingAgent
+    pending_count: int
+    oldest_pending_ts: str | None
+
+
+class MonitorClaimRow(Row, frozen=True, kw_only=True):
+    table: ClassVar[str] = "members"
+    key: ClassVar[str] = "member_id"
+
+    fleet_id: int
+    member_id: int
+
+
+class PaneOwnerRow(Row, frozen=True, kw_only=True):
+    table: ClassVar[str] = "members"
+    key: ClassVar[str] = "member_id"
+    joined: ClassVar[Mapping[str, str]] = _PLACEMENT
+
+    member_id: int
+    fleet_id: int
+    mux_socket: str | None
+    mux_session: str
+    mux_window_id: str
+
+
+class MessageRow(MessageRecord, Row, frozen=True, kw_only=True):
+    table: ClassVar[str] = "messages"
+    key: ClassVar[str] = "message_id"
+
+
+class MessageIdRow(Row, frozen=True, kw_only=True):
+    table: ClassVar[str] = "messages"
+    key: ClassVar[str] = "message_id"
+
+    message_id: int
+
+
+class OwedRow(Row, frozen=True, kw_only=True):
+    """A notice that is due; the sender's name is null when history has outlived the sender."""
+
+    table: ClassVar[str] = "messages"
+    key: ClassVar[str] = "message_id"
+    joined: ClassVar[Mapping[str, str]] = {"from_name": "members"}
+
+    message_id: int
+    owner_member_id: int
+    from_member_id: int
+    from_name: str | None
+    created_at: str
+    text: str
+    delivery_state: DeliveryState
+
+
+class DeliveryRow(Row, frozen=True, kw_only=True):
+    table: ClassVar[str] = "messages"
+    key: ClassVar[str] = "message_id"
+    joined: ClassVar[Mapping[str, str]] = {"reason": "delivery_events"}
+
+    message_id: int
+    owner_member_id: int
+    delivery_state: DeliveryState
+    reason: str | None
+
+
+class DeliveryEventRow(Row, frozen=True, kw_only=True):
+    table: ClassVar[str] = "delivery_events"
+    key: ClassVar[str] = "event_id"
+
+    event_id: int
+    message_id: int
+    at: str
+    state: DeliveryState
+    reason: str | None
+    evidence: str | None
+
+
+class MonitorRuntimeRow(MonitorRuntime, Row, frozen=True, kw_only=True):
+    """A tick below one second would spin, so it is no value of its column."""
+
+    table: ClassVar[str] = "monitor_runtime"
+    key: ClassVar[str] = "fleet_id"
+
+    tick_seconds: Annotated[int, msgspec.Meta(ge=1)]
+    wake_interval_seconds: Annotated[int, msgspec.Meta(ge=0)] | None
+
+
+class AssetInstallRow(Row, frozen=True, kw_only=True):
+    table: ClassVar[str] = "asset_installs"
+    key: ClassVar[str] = "path"
+
+    coding_agent: CodingAgent
+    path: str
+    cafleet_version: str
+    installed_at: str
+
+
+class PublishedVersionRow(Row, frozen=True, kw_only=True):
+    table: ClassVar[str] = "refinery_schema_history"
+    key: ClassVar[str] = "version"
+
+    version: int
+
+
+class SchemaObjectRow(Row, frozen=True, kw_only=True):
+    table: ClassVar[str] = "sqlite_master"
+    key: ClassVar[str] = "name"
+
+    type: str
+    name: str
+    tbl_name: str
+    sql: str

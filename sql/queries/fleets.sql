@@ -1,0 +1,57 @@
+-- name: list_fleets()
+-- The living fleets, newest first, each with the number of its active members.
+-- returns: FleetSummaryRow
+-- plan: idx_members_fleet_status
+-- scan: fleets (fleets are few, and all living ones are asked for)
+-- sort: by creation, over the few living fleets
+SELECT
+    fleets.fleet_id,
+    fleets.director_member_id,
+    fleets.name,
+    fleets.created_at,
+    (
+        SELECT count(*)
+        FROM members
+        WHERE members.fleet_id = fleets.fleet_id AND members.status = 'active'
+    ) AS member_count
+FROM fleets
+WHERE fleets.deleted_at IS NULL
+ORDER BY fleets.created_at DESC, fleets.fleet_id DESC;
+
+-- name: get_fleet(fleet_id)^
+-- One fleet, deleted or not.
+-- params: fleet_id int
+-- returns: FleetRow
+-- plan: primary key
+SELECT
+    fleets.fleet_id,
+    fleets.name,
+    fleets.created_at,
+    fleets.deleted_at,
+    fleets.director_member_id
+FROM fleets
+WHERE fleets.fleet_id = :fleet_id;
+
+-- name: insert_fleet(name, now)$
+-- A new fleet, without its Director until that has an id.
+-- params: name str, now str
+-- returns: int
+INSERT INTO fleets (name, created_at)
+VALUES (:name, :now)
+RETURNING fleet_id;
+
+-- name: set_fleet_director(fleet_id, director_member_id)!
+-- Name the root Director, once, in the transaction that makes the fleet.
+-- params: fleet_id int, director_member_id int
+-- plan: primary key
+UPDATE fleets
+SET director_member_id = :director_member_id
+WHERE fleet_id = :fleet_id AND director_member_id IS NULL;
+
+-- name: mark_fleet_deleted(fleet_id, now)!
+-- Soft-delete a fleet; 0 rows when it was deleted before.
+-- params: fleet_id int, now str
+-- plan: primary key
+UPDATE fleets
+SET deleted_at = :now
+WHERE fleet_id = :fleet_id AND deleted_at IS NULL;

@@ -1,0 +1,87 @@
+-- name: insert_placement(member_id, backend, mux_socket, mux_session, mux_window_id, mux_pane_id, coding_agent, now)!
+-- Where a member lives; without a pane id while its pane is pending.
+-- params: member_id int, backend Backend, mux_socket str | None, mux_session str, mux_window_id str, mux_pane_id str | None, coding_agent CodingAgent, now str
+INSERT INTO member_placements (
+    member_id,
+    backend,
+    mux_socket,
+    mux_session,
+    mux_window_id,
+    mux_pane_id,
+    coding_agent,
+    created_at
+)
+VALUES (
+    :member_id,
+    :backend,
+    :mux_socket,
+    :mux_session,
+    :mux_window_id,
+    :mux_pane_id,
+    :coding_agent,
+    :now
+);
+
+-- name: set_placement_pane(member_id, mux_session, mux_window_id, mux_pane_id)!
+-- The pane of a pending placement; 0 rows when the placement has gone meanwhile.
+-- params: member_id int, mux_session str, mux_window_id str, mux_pane_id str
+-- plan: primary key
+UPDATE member_placements
+SET mux_session = :mux_session, mux_window_id = :mux_window_id, mux_pane_id = :mux_pane_id
+WHERE member_id = :member_id AND mux_pane_id IS NULL;
+
+-- name: set_placement_window(member_id, mux_pane_id, mux_session, mux_window_id)!
+-- Follow a pane that was moved; only while the placement still names that pane.
+-- params: member_id int, mux_pane_id str, mux_session str, mux_window_id str
+-- plan: primary key
+UPDATE member_placements
+SET mux_session = :mux_session, mux_window_id = :mux_window_id
+WHERE member_id = :member_id AND mux_pane_id = :mux_pane_id;
+
+-- name: set_placement_look(member_id, screen, now)!
+-- Keep the last look at a member's pane.
+-- params: member_id int, screen ScreenState, now str
+-- plan: primary key
+UPDATE member_placements
+SET screen = :screen, screen_at = :now
+WHERE member_id = :member_id;
+
+-- name: delete_placement(member_id)!
+-- A member that leaves lives nowhere.
+-- params: member_id int
+-- plan: primary key
+DELETE FROM member_placements
+WHERE member_id = :member_id;
+
+-- name: delete_fleet_placements(fleet_id)!
+-- The same for all members of a fleet that ends.
+-- params: fleet_id int
+-- plan: idx_members_fleet_status, primary key
+DELETE FROM member_placements
+WHERE
+    member_id IN (
+        SELECT members.member_id
+        FROM members
+        WHERE members.fleet_id = :fleet_id
+    );
+
+-- name: list_pane_owners(mux_pane_id)
+-- The active members of living fleets whose placement names this pane, on whatever server.
+-- params: mux_pane_id str
+-- returns: PaneOwnerRow
+-- plan: idx_member_placements_pane, primary key
+-- sort: the few members that share a pane id
+SELECT
+    members.member_id,
+    members.fleet_id,
+    member_placements.mux_socket,
+    member_placements.mux_session,
+    member_placements.mux_window_id
+FROM member_placements
+INNER JOIN members ON member_placements.member_id = members.member_id
+INNER JOIN fleets ON members.fleet_id = fleets.fleet_id
+WHERE
+    member_placements.mux_pane_id = :mux_pane_id
+    AND members.status = 'active'
+    AND fleets.deleted_at IS NULL
+ORDER BY members.member_id;

@@ -1,0 +1,353 @@
+-- name: get_message(message_id)^
+-- One message of any type.
+-- params: message_id int
+-- returns: MessageRow
+-- plan: primary key
+SELECT
+    messages.message_id,
+    messages.owner_member_id,
+    messages.from_member_id,
+    messages.to_member_id,
+    messages.type,
+    messages.created_at,
+    messages.status_state,
+    messages.status_timestamp,
+    messages.origin_message_id,
+    messages.text
+FROM messages
+WHERE messages.message_id = :message_id;
+
+-- name: list_pending(member_id)
+-- The deliveries that a member has not acknowledged, newest status first.
+-- params: member_id int = messages.owner_member_id
+-- returns: MessageRow
+-- plan: idx_messages_pending
+SELECT
+    messages.message_id,
+    messages.owner_member_id,
+    messages.from_member_id,
+    messages.to_member_id,
+    messages.type,
+    messages.created_at,
+    messages.status_state,
+    messages.status_timestamp,
+    messages.origin_message_id,
+    messages.text
+FROM messages
+WHERE messages.owner_member_id = :member_id AND messages.status_state = 'input_required'
+ORDER BY messages.status_timestamp DESC, messages.message_id DESC;
+
+-- name: list_inbox(member_id)
+-- Every delivery that a member owns, newest status first.
+-- params: member_id int = messages.owner_member_id
+-- returns: MessageRow
+-- plan: idx_messages_owner_member_status_ts
+SELECT
+    messages.message_id,
+    messages.owner_member_id,
+    messages.from_member_id,
+    messages.to_member_id,
+    messages.type,
+    messages.created_at,
+    messages.status_state,
+    messages.status_timestamp,
+    messages.origin_message_id,
+    messages.text
+FROM messages
+WHERE messages.owner_member_id = :member_id AND +messages.type = 'unicast'
+ORDER BY messages.status_timestamp DESC, messages.message_id DESC;
+
+-- name: list_sent(member_id)
+-- Every delivery that a member has sent, newest status first.
+-- params: member_id int = messages.from_member_id
+-- returns: MessageRow
+-- plan: idx_messages_from_member_status_ts
+SELECT
+    messages.message_id,
+    messages.owner_member_id,
+    messages.from_member_id,
+    messages.to_member_id,
+    messages.type,
+    messages.created_at,
+    messages.status_state,
+    messages.status_timestamp,
+    messages.origin_message_id,
+    messages.text
+FROM messages
+WHERE messages.from_member_id = :member_id AND +messages.type = 'unicast'
+ORDER BY messages.status_timestamp DESC, messages.message_id DESC;
+
+-- name: list_timeline(fleet_id, limit)
+-- The newest deliveries owned by the members of a fleet. The limit counts deliveries.
+-- params: fleet_id int, limit int
+-- returns: MessageRow
+-- plan: idx_members_fleet_status, idx_messages_owner_member_status_ts
+-- sort: at most :limit rows are kept; each owner's index is left as soon as it falls behind
+SELECT
+    messages.message_id,
+    messages.owner_member_id,
+    messages.from_member_id,
+    messages.to_member_id,
+    messages.type,
+    messages.created_at,
+    messages.status_state,
+    messages.status_timestamp,
+    messages.origin_message_id,
+    messages.text
+FROM members
+INNER JOIN messages ON members.member_id = messages.owner_member_id
+WHERE members.fleet_id = :fleet_id AND +messages.type = 'unicast'
+ORDER BY messages.status_timestamp DESC, messages.message_id DESC
+LIMIT :limit;
+
+-- name: insert_delivery(owner_member_id, from_member_id, now, text, delivery_state)$
+-- A message to one member.
+-- params: owner_member_id int, from_member_id int, now str, text str, delivery_state DeliveryState
+-- returns: int
+INSERT INTO messages (
+    owner_member_id,
+    from_member_id,
+    to_member_id,
+    type,
+    created_at,
+    status_state,
+    status_timestamp,
+    text,
+    delivery_state
+)
+VALUES (
+    :owner_member_id,
+    :from_member_id,
+    :owner_member_id,
+    'unicast',
+    :now,
+    'input_required',
+    :now,
+    :text,
+    :delivery_state
+)
+RETURNING message_id;
+
+-- name: insert_broadcast_summary(from_member_id, now, text)$
+-- The row that stands for a broadcast. It is linked to itself as soon as it has an id.
+-- params: from_member_id int, now str, text str
+-- returns: int
+INSERT INTO messages (
+    owner_member_id,
+    from_member_id,
+    type,
+    created_at,
+    status_state,
+    status_timestamp,
+    text,
+    delivery_state
+)
+VALUES (
+    :from_member_id,
+    :from_member_id,
+    'broadcast_summary',
+    :now,
+    'completed',
+    :now,
+    :text,
+    'none'
+)
+RETURNING message_id;
+
+-- name: set_summary_origin(message_id)!
+-- Link a broadcast summary to itself.
+-- params: message_id int
+-- plan: primary key
+UPDATE messages
+SET origin_message_id = message_id
+WHERE message_id = :message_id AND type = 'broadcast_summary';
+
+-- name: insert_broadcast_deliveries(fleet_id, from_member_id, origin_message_id, now, text)!
+-- One delivery to each other active member of the fleet, in the order of their ids. A member
+-- without a placement is due no notice.
+-- params: fleet_id int, from_member_id int, origin_message_id int, now str, text str
+-- plan: idx_members_fleet_status, primary key
+INSERT INTO messages (
+    owner_member_id,
+    from_member_id,
+    to_member_id,
+    type,
+    created_at,
+    status_state,
+    status_timestamp,
+    origin_message_id,
+    text,
+    delivery_state
+)
+SELECT
+    members.member_id,
+    :from_member_id,
+    members.member_id AS to_member_id,
+    'unicast',
+    :now,
+    'input_required',
+    :now,
+    :origin_message_id,
+    :text,
+    CASE WHEN member_placements.member_id IS NULL THEN 'none' ELSE 'queued' END
+FROM members
+LEFT JOIN member_placements ON members.member_id = member_placements.member_id
+WHERE
+    members.fleet_id = :fleet_id
+    AND members.status = 'active'
+    AND members.member_id <> :from_member_id
+ORDER BY members.member_id;
+
+-- name: list_broadcast_delivery_ids(origin_message_id)
+-- The deliveries of one broadcast.
+-- params: origin_message_id int
+-- returns: MessageIdRow
+-- plan: idx_messages_origin
+SELECT messages.message_id
+FROM messages
+WHERE
+    messages.origin_message_id = :origin_message_id
+    AND messages.type = 'unicast'
+    AND messages.origin_message_id IS NOT NULL
+ORDER BY messages.message_id;
+
+-- name: ack_message(message_id, now)!
+-- The one acknowledgement of a delivery; 0 rows when it was not waiting for one.
+-- params: message_id int, now str
+-- plan: primary key
+UPDATE messages
+SET status_state = 'completed', status_timestamp = :now
+WHERE message_id = :message_id AND type = 'unicast' AND status_state = 'input_required';
+
+-- name: list_owed(member_ids)
+-- The notices that are owed to some members, oldest first.
+-- params: member_ids list[int]
+-- returns: OwedRow
+-- plan: idx_messages_owed, primary key
+-- sort: what is owed to the members asked for, which is little
+SELECT
+    messages.message_id,
+    messages.owner_member_id,
+    messages.from_member_id,
+    senders.name AS from_name,
+    messages.created_at,
+    messages.text,
+    messages.delivery_state
+FROM json_each(:member_ids) AS asked
+INNER JOIN messages ON asked.value = messages.owner_member_id
+INNER JOIN members ON messages.owner_member_id = members.member_id
+LEFT JOIN members AS senders ON messages.from_member_id = senders.member_id
+WHERE
+    messages.delivery_state IN ('queued', 'held', 'unreachable', 'typed')
+    AND members.status = 'active'
+ORDER BY messages.owner_member_id, messages.message_id;
+
+-- name: list_deliveries(message_ids)
+-- The state of the notices of some messages, each with the reason of its last change.
+-- params: message_ids list[int]
+-- returns: DeliveryRow
+-- plan: idx_delivery_events_message, primary key
+-- sort: the messages asked for
+SELECT
+    messages.message_id,
+    messages.owner_member_id,
+    messages.delivery_state,
+    (
+        SELECT delivery_events.reason
+        FROM delivery_events
+        WHERE delivery_events.message_id = messages.message_id
+        ORDER BY delivery_events.event_id DESC
+        LIMIT 1
+    ) AS reason
+FROM json_each(:message_ids) AS asked
+INNER JOIN messages ON asked.value = messages.message_id
+ORDER BY messages.message_id;
+
+-- name: mark_deliveries_typed(message_ids)!
+-- About to be pasted. What is not owed any more drops out here.
+-- params: message_ids list[int]
+-- plan: primary key
+UPDATE messages
+SET delivery_state = 'typed'
+WHERE
+    message_id IN (SELECT asked.value FROM json_each(:message_ids) AS asked)
+    AND delivery_state IN ('queued', 'held', 'unreachable');
+
+-- name: mark_deliveries_waiting(message_ids, delivery_state)!
+-- Looked and not typed: the notice stays owed, as held or unreachable.
+-- params: message_ids list[int], delivery_state DeliveryState
+-- plan: primary key
+UPDATE messages
+SET delivery_state = :delivery_state
+WHERE
+    message_id IN (SELECT asked.value FROM json_each(:message_ids) AS asked)
+    AND delivery_state IN ('queued', 'held', 'unreachable');
+
+-- name: settle_typed_deliveries(message_ids, delivery_state)!
+-- What the look after the typing has shown: submitted or unsure.
+-- params: message_ids list[int], delivery_state DeliveryState
+-- plan: primary key
+UPDATE messages
+SET delivery_state = :delivery_state
+WHERE
+    message_id IN (SELECT asked.value FROM json_each(:message_ids) AS asked)
+    AND delivery_state = 'typed';
+
+-- name: list_unseen(message_ids)
+-- Which of these deliveries are not yet known to have been seen by their recipient. One that is
+-- being typed is left to the pass that types it.
+-- params: message_ids list[int]
+-- returns: MessageIdRow
+-- plan: primary key
+-- sort: the messages asked for
+SELECT messages.message_id
+FROM json_each(:message_ids) AS asked
+INNER JOIN messages ON asked.value = messages.message_id
+WHERE messages.type = 'unicast' AND messages.delivery_state NOT IN ('seen', 'typed')
+ORDER BY messages.message_id;
+
+-- name: list_acknowledged(message_ids)
+-- Which of these deliveries their recipient has acknowledged, so that it must have seen them.
+-- params: message_ids list[int]
+-- returns: MessageIdRow
+-- plan: primary key
+-- sort: the messages asked for
+SELECT messages.message_id
+FROM json_each(:message_ids) AS asked
+INNER JOIN messages ON asked.value = messages.message_id
+WHERE messages.status_state = 'completed'
+ORDER BY messages.message_id;
+
+-- name: mark_deliveries_seen(message_ids)!
+-- Their recipient has polled or acknowledged them: final.
+-- params: message_ids list[int]
+-- plan: primary key
+UPDATE messages
+SET delivery_state = 'seen'
+WHERE
+    message_id IN (SELECT asked.value FROM json_each(:message_ids) AS asked)
+    AND type = 'unicast'
+    AND delivery_state NOT IN ('seen', 'typed');
+
+-- name: list_owed_ids(member_id)
+-- What a member that leaves is still owed; what is being typed is left to its pass.
+-- params: member_id int = messages.owner_member_id
+-- returns: MessageIdRow
+-- plan: idx_messages_owed
+SELECT messages.message_id
+FROM messages
+WHERE
+    messages.owner_member_id = :member_id
+    AND messages.delivery_state IN ('queued', 'held', 'unreachable', 'typed')
+    AND messages.delivery_state <> 'typed'
+ORDER BY messages.message_id;
+
+-- name: mark_deliveries_void(message_ids)!
+-- Their recipient has left: no notice is due any more.
+-- params: message_ids list[int]
+-- plan: primary key
+UPDATE messages
+SET delivery_state = 'none'
+WHERE
+    message_id IN (SELECT asked.value FROM json_each(:message_ids) AS asked)
+    AND delivery_state IN ('queued', 'held', 'unreachable');

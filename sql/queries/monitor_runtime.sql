@@ -1,0 +1,86 @@
+-- name: get_monitor_runtime(fleet_id)^
+-- What is known of a fleet's monitor loop; no row when it never ran.
+-- params: fleet_id int
+-- returns: MonitorRuntimeRow
+-- plan: primary key
+SELECT
+    monitor_runtime.fleet_id,
+    monitor_runtime.pid,
+    monitor_runtime.started_at,
+    monitor_runtime.last_tick_at,
+    monitor_runtime.tick_seconds,
+    monitor_runtime.last_wake_at,
+    monitor_runtime.wake_interval_seconds,
+    monitor_runtime.wake_requested_at,
+    monitor_runtime.stopped_at
+FROM monitor_runtime
+WHERE monitor_runtime.fleet_id = :fleet_id;
+
+-- name: upsert_monitor_claim(fleet_id, pid, now, tick_seconds, wake_interval_seconds)!
+-- Take the loop of a fleet. The last wake is kept; a pending request and a stop end with it.
+-- params: fleet_id int, pid int, now str, tick_seconds int, wake_interval_seconds int
+INSERT INTO monitor_runtime (
+    fleet_id,
+    pid,
+    started_at,
+    last_tick_at,
+    tick_seconds,
+    wake_interval_seconds
+)
+VALUES (:fleet_id, :pid, :now, :now, :tick_seconds, :wake_interval_seconds)
+ON CONFLICT (fleet_id) DO UPDATE
+SET
+    pid = excluded.pid,
+    started_at = excluded.started_at,
+    last_tick_at = excluded.last_tick_at,
+    tick_seconds = excluded.tick_seconds,
+    wake_interval_seconds = excluded.wake_interval_seconds,
+    wake_requested_at = NULL,
+    stopped_at = NULL;
+
+-- name: set_monitor_heartbeat(fleet_id, pid, now)!
+-- The loop is alive; 0 rows tell it that another has taken over.
+-- params: fleet_id int, pid int, now str
+-- plan: primary key
+UPDATE monitor_runtime
+SET last_tick_at = :now
+WHERE fleet_id = :fleet_id AND pid = :pid;
+
+-- name: set_monitor_unclaimed(fleet_id, pid)!
+-- The loop ends; only its owner may say so, and the rest of the row stays.
+-- params: fleet_id int, pid int
+-- plan: primary key
+UPDATE monitor_runtime
+SET pid = NULL, started_at = NULL, last_tick_at = NULL
+WHERE fleet_id = :fleet_id AND pid = :pid;
+
+-- name: set_monitor_wake(fleet_id, now)!
+-- A wake went out; the request that may have asked for it is answered by the same write.
+-- params: fleet_id int, now str
+-- plan: primary key
+UPDATE monitor_runtime
+SET last_wake_at = :now, wake_requested_at = NULL
+WHERE fleet_id = :fleet_id;
+
+-- name: set_monitor_interval(fleet_id, wake_interval_seconds)!
+-- Seconds between wakes, 0 for none; 0 rows when the loop never ran.
+-- params: fleet_id int, wake_interval_seconds int
+-- plan: primary key
+UPDATE monitor_runtime
+SET wake_interval_seconds = :wake_interval_seconds
+WHERE fleet_id = :fleet_id;
+
+-- name: set_monitor_wake_request(fleet_id, now)!
+-- Ask for a wake now; a second request before the wake changes only its time.
+-- params: fleet_id int, now str
+-- plan: primary key
+UPDATE monitor_runtime
+SET wake_requested_at = :now
+WHERE fleet_id = :fleet_id;
+
+-- name: delete_monitor_runtime(fleet_id)!
+-- A deleted fleet has no loop.
+-- params: fleet_id int
+-- plan: primary key
+DELETE FROM monitor_runtime
+WHERE fleet_id = :fleet_id;
