@@ -5,8 +5,6 @@ What they refuse is the command line's fault: exit 2, naming the option or argum
 
 from __future__ import annotations
 
-import re
-
 import typer
 
 from cafleet.errors import UnknownIdError
@@ -14,7 +12,6 @@ from cafleet.records import CodingAgent
 from cafleet.settings import LARGEST_INTEGER, decimal
 from cafleet.texts import is_blank
 
-_INTEGER = re.compile(r"-?(?:0|[1-9][0-9]*)", re.ASCII)
 # Python reads no integer of more digits (sys.set_int_max_str_digits), and no id has 20.
 _MOST_DIGITS = 4300
 
@@ -25,10 +22,11 @@ def identifier(text: str) -> int:
     Raises:
         UnknownIdError: it is an integer that is too long to be one here.
     """
-    if not _INTEGER.fullmatch(text):
+    digits = text.removeprefix("-")
+    if not (digits.isascii() and digits.isdecimal()) or (digits[0] == "0" and digits != "0"):
         raise typer.BadParameter(f"{_shown(text)} is not an integer id")
-    if len(text) > _MOST_DIGITS:
-        raise UnknownIdError(f"no id has {len(text)} digits; give the id as it was printed")
+    if len(digits) > _MOST_DIGITS:
+        raise UnknownIdError(f"no id has {len(digits)} digits; give the id as it was printed")
     return int(text)
 
 

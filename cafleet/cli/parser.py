@@ -7,7 +7,6 @@ is pinned for this reason; the tests of the command line notice if a later one p
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 from typing import Any
 
@@ -18,8 +17,6 @@ from typer._click.parser import _OptionParser, _ParsingState
 from typer.core import TyperCommand, TyperOption
 
 __all__ = ["ClickCommand", "Command", "Context", "SubjectCommand"]
-
-_NEGATIVE = re.compile(r"-[0-9]+", re.ASCII)
 
 
 class _Parser(_OptionParser):
@@ -36,7 +33,7 @@ class _Parser(_OptionParser):
 
 class _SubjectParser(_Parser):
     def _process_opts(self, arg: str, state: _ParsingState) -> None:
-        if not state.largs and _NEGATIVE.fullmatch(arg):
+        if not state.largs and arg[1:].isdecimal():
             state.largs.append(arg)
         else:
             super()._process_opts(arg, state)

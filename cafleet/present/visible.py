@@ -8,18 +8,19 @@ import re
 # Annex 9), which can make a line read as another; the line and paragraph separators; surrogates,
 # which stand for bytes that are not UTF-8.
 _STEERING = "\x00-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ud800-\udfff"
-_IN_LINE = re.compile(f"[{_STEERING}]")
-_IN_BODY = re.compile(rf"(?![\n\t])[{_STEERING}]")
+# Compiled by the first text that needs it; most calls of the program show none.
+_IN_LINE = f"[{_STEERING}]"
+_IN_BODY = rf"(?![\n\t])[{_STEERING}]"
 
 
 def visible(text: str) -> str:
     r"""``text`` fit for one line: every control character spelled ``\x1b``, ``\u2028`` or so."""
-    return text if text.isprintable() else _IN_LINE.sub(_spell, text)
+    return text if text.isprintable() else re.sub(_IN_LINE, _spell, text)
 
 
 def visible_body(text: str) -> str:
     """Like :func:`visible`, but line feeds and tabs stay: for text shown over several lines."""
-    return text if text.isprintable() else _IN_BODY.sub(_spell, text)
+    return text if text.isprintable() else re.sub(_IN_BODY, _spell, text)
 
 
 def _spell(match: re.Match[str]) -> str:

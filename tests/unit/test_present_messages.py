@@ -1,0 +1,123 @@
+"""Messages as text."""
+
+from __future__ import annotations
+
+import msgspec
+from hypothesis import given
+from hypothesis import strategies as st
+
+from cafleet.present.envelope import envelope, envelopes, header, shortened
+from cafleet.present.message_text import (
+    acknowledged,
+    broadcast,
+    polled,
+    sent,
+    unreachable_warning,
+)
+from cafleet.present.wire import BroadcastWire, SentWire, count_states
+from cafleet.records import (
+    Delivery,
+    DeliveryState,
+    MessageRecord,
+    MessageState,
+    MessageType,
+)
+
+MESSAGE = MessageRecord(
+    message_id=42,
+    owner_member_id=3,
+    from_member_id=7,
+    to_member_id=3,
+    type=MessageType.UNICAST,
+    created_at="2026-05-05T05:42:11.123456+00:00",
+    status_state=MessageState.COMPLETED,
+    status_timestamp="2026-05-06T00:00:00.000000+00:00",
+    origin_message_id=None,
+    text="build OK",
+)
+
+
+def told(state: DeliveryState, reason: str | None = None) -> Delivery:
+    return Delivery(state=state, reason=reason)
+
+
+def with_text(text: str) -> MessageRecord:
+    return msgspec.structs.replace(MESSAGE, text=text)
+
+
+def test_the_envelope_is_the_header_and_the_body() -> None:
+    assert envelope(MESSAGE, 200) == ("[42 | from:7 | 2026-05-05T05:42:11.123456+00:00]\nbuild OK")
+
+
+def test_a_message_without_a_body_is_one_line() -> None:
+    assert envelope(with_text(""), 200) == header(MESSAGE)
+
+
+def test_a_delivery_of_a_broadcast_names_its_origin() -> None:
+    delivery = msgspec.structs.replace(MESSAGE, origin_message_id=40)
+    assert header(delivery) == "[42 | from:7 | 2026-05-05T05:42:11.123456+00:00 | origin:40]"
+
+
+def test_a_summary_says_what_it_is() -> None:
+    summary = msgspec.structs.replace(
+        MESSAGE, type=MessageType.BROADCAST_SUMMARY, to_member_id=None, origin_message_id=42
+    )
+    assert header(summary) == (
+        "[42 | from:7 | 2026-05-05T05:42:11.123456+00:00 | kind:broadcast_summary | origin:42]"
+    )
+
+
+def test_the_body_is_cut_in_code_points_before_it_is_made_visible() -> None:
+    assert envelope(with_text("\x1b\x1bcd"), 2).split("\n")[1] == r"\x1b\x1b…"
+    assert envelope(with_text("界" * 201), 200).split("\n")[1] == "界" * 200 + "…"
+    assert envelope(with_text("abc"), 0).split("\n")[1] == "…"
+
+
+@given(st.text(), st.integers(0, 30))
+def test_shortening_keeps_the_beginning(text: str, limit: int) -> None:
+    short = shortened(text, limit)
+    assert short == text if len(text) <= limit else short == text[:limit] + "…"
+
+
+def test_several_envelopes_have_a_blank_line_between() -> None:
+    assert envelopes([MESSAGE, with_text("")], 200) == (
+        f"{header(MESSAGE)}\nbuild OK\n\n{header(MESSAGE)}"
+    )
+
+
+def test_an_empty_poll_is_one_plain_line() -> None:
+    assert polled(3, [], 200) == "No messages are waiting for member 3."
+
+
+def test_confirmations_come_before_the_envelope() -> None:
+    outcome = SentWire(message=MESSAGE, delivery=told(DeliveryState.HELD, "draft: \x1b[1mtext"))
+    assert sent(outcome, 200).split("\n")[:2] == [
+        r"Message 42 stored, notice held (draft: \x1b[1mtext).",
+        header(MESSAGE),
+    ]
+    assert acknowledged(MESSAGE, 200).split("\n")[:2] == [
+        "Message 42 acknowledged.",
+        header(MESSAGE),
+    ]
+
+
+def test_a_broadcast_counts_the_states_that_occur() -> None:
+    states = [DeliveryState.SUBMITTED, DeliveryState.QUEUED, DeliveryState.SUBMITTED]
+    counts = count_states(map(told, states))
+    assert counts == {DeliveryState.QUEUED: 1, DeliveryState.SUBMITTED: 2}
+    outcome = BroadcastWire(message=MESSAGE, recipients=3, deliveries=counts)
+    assert broadcast(outcome) == "broadcast id=42 recipients=3 queued=1 submitted=2"
+    nobody = BroadcastWire(message=MESSAGE, recipients=0, deliveries={})
+    assert broadcast(nobody) == "broadcast id=42 recipients=0"
+
+
+def test_a_sender_is_warned_of_recipients_that_cannot_be_reached() -> None:
+    gone = told(DeliveryState.UNREACHABLE, "the pane %9 is gone")
+    assert unreachable_warning({42: told(DeliveryState.HELD, "working")}) is None
+    one = unreachable_warning({42: gone, 43: told(DeliveryState.SUBMITTED)})
+    assert one is not None
+    assert one.startswith("the recipient cannot be reached (message 42: the pane %9 is gone);")
+    many = unreachable_warning(dict.fromkeys(range(1, 1001), gone))
+    assert many is not None
+    assert many.startswith("1000 recipients cannot be reached (message 1: ")
+    assert len(many) < 300
