@@ -22,7 +22,7 @@ def open_session() -> Iterator[Connection]:
         DatabaseError: it cannot be opened.
     """
     path = settings.database_path()
-    from cafleet.store import open_database
+    from cafleet.store.guard import open_database
 
     with closing(open_database(path)) as conn:
         # The assets guard belongs here; it is off until `setup` installs assets.

@@ -1093,26 +1093,6 @@ def mark_deliveries_seen(
     )
 
 
-def list_owed_ids(
-    conn: Connection,
-    *,
-    member_id: int,
-) -> list[MessageIdRow]:
-    """What a member that leaves is still owed; what is being typed is left to its pass.
-
-    Source: sql/queries/messages.sql:332, by idx_messages_owed.
-    """
-    return many(
-        conn,
-        "messages",
-        "list_owed_ids",
-        MessageIdRow,
-        {
-            "member_id": member_id,
-        },
-    )
-
-
 def mark_deliveries_void(
     conn: Connection,
     *,
@@ -1120,7 +1100,7 @@ def mark_deliveries_void(
 ) -> int:
     """Their recipient has left: no notice is due any more.
 
-    Source: sql/queries/messages.sql:345, by primary key.
+    Source: sql/queries/messages.sql:332, by primary key.
     """
     return change(
         conn,

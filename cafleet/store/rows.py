@@ -8,7 +8,7 @@ defaults: a column that a query forgets is an error, not a default.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Annotated, ClassVar
+from typing import Annotated, Any, ClassVar
 
 import msgspec
 
@@ -81,7 +81,7 @@ class MemberRow(Row, frozen=True, kw_only=True):
     description: str
     status: MemberStatus
     registered_at: str
-    member_card_json: str | bytes
+    member_card_json: Any
     director_member_id: int | None
     fleet_deleted_at: str | None
     backend: Backend | None
@@ -101,7 +101,7 @@ class ActivityRow(Row, frozen=True, kw_only=True):
     member_id: int
     name: str
     status: MemberStatus
-    member_card_json: str | bytes
+    member_card_json: Any
     director_member_id: int | None
     backend: Backend | None
     mux_socket: str | None

@@ -329,19 +329,6 @@ WHERE
     AND type = 'unicast'
     AND delivery_state NOT IN ('seen', 'typed');
 
--- name: list_owed_ids(member_id)
--- What a member that leaves is still owed; what is being typed is left to its pass.
--- params: member_id int = messages.owner_member_id
--- returns: MessageIdRow
--- plan: idx_messages_owed
-SELECT messages.message_id
-FROM messages
-WHERE
-    messages.owner_member_id = :member_id
-    AND messages.delivery_state IN ('queued', 'held', 'unreachable', 'typed')
-    AND messages.delivery_state <> 'typed'
-ORDER BY messages.message_id;
-
 -- name: mark_deliveries_void(message_ids)!
 -- Their recipient has left: no notice is due any more.
 -- params: message_ids list[int]

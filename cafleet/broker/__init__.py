@@ -1,0 +1,1 @@
+"""The rules of the registry. Each operation owns its transaction and takes one `now`."""

@@ -1,0 +1,151 @@
+"""What becomes of the notice of a message. Every change is guarded by the state it starts from."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from datetime import datetime
+
+from cafleet import clock
+from cafleet.records import Delivery, DeliveryState
+from cafleet.store import Connection, queries
+from cafleet.store.connection import transaction
+from cafleet.store.rows import DeliveryEventRow, OwedRow
+
+
+def states(conn: Connection, *, message_ids: Sequence[int]) -> dict[int, Delivery]:
+    """The state of each message's notice, with the reason of its last change."""
+    return {
+        row.message_id: Delivery(state=row.delivery_state, reason=row.reason)
+        for row in queries.list_deliveries(conn, message_ids=message_ids)
+    }
+
+
+def events(conn: Connection, *, message_ids: Sequence[int]) -> list[DeliveryEventRow]:
+    """The changes of some deliveries, by message and in order."""
+    return queries.list_delivery_events(conn, message_ids=message_ids)
+
+
+def owed(conn: Connection, *, member_ids: Sequence[int]) -> list[OwedRow]:
+    """The notices owed to some active members, by member and oldest first."""
+    return queries.list_owed(conn, member_ids=member_ids)
+
+
+def mark_typed(conn: Connection, *, message_ids: Sequence[int], now: datetime) -> list[int]:
+    """Note that notices are about to be pasted; those that are owed no more are left out.
+
+    The result is what may be pasted: nobody else can have marked the same.
+    """
+    with transaction(conn):
+        current = states(conn, message_ids=message_ids)
+        typable = [message_id for message_id in message_ids if _is_waiting(current, message_id)]
+        if typable:
+            queries.mark_deliveries_typed(conn, message_ids=typable)
+            _record(conn, typable, DeliveryState.TYPED, None, None, now)
+    return typable
+
+
+def settle(
+    conn: Connection,
+    *,
+    message_ids: Sequence[int],
+    state: DeliveryState,
+    reason: str | None,
+    evidence: str | None,
+    now: datetime,
+) -> None:
+    """Note what the look after the typing has shown: submitted or unsure.
+
+    What was acknowledged meanwhile is then known to be seen.
+    """
+    with transaction(conn):
+        current = states(conn, message_ids=message_ids)
+        typed = [each for each in message_ids if current[each].state is DeliveryState.TYPED]
+        if typed:
+            queries.settle_typed_deliveries(conn, message_ids=typed, delivery_state=state)
+            _record(conn, typed, state, reason, evidence, now)
+        acknowledged = queries.list_acknowledged(conn, message_ids=typed)
+        see(
+            conn,
+            message_ids=[row.message_id for row in acknowledged],
+            reason="acknowledged",
+            now=now,
+        )
+
+
+def postpone(
+    conn: Connection,
+    *,
+    message_ids: Sequence[int],
+    state: DeliveryState,
+    reason: str,
+    now: datetime,
+) -> None:
+    """Note that notices stay owed, as held or unreachable; only a new state or reason is an event."""
+    current = states(conn, message_ids=message_ids)
+    wanted = Delivery(state=state, reason=reason)
+    if all(found == wanted or not _is_waiting(current, each) for each, found in current.items()):
+        return
+    with transaction(conn):
+        current = states(conn, message_ids=message_ids)
+        changed = [
+            each for each in message_ids if _is_waiting(current, each) and current[each] != wanted
+        ]
+        if changed:
+            queries.mark_deliveries_waiting(conn, message_ids=changed, delivery_state=state)
+            _record(conn, changed, state, reason, None, now)
+
+
+def mark_seen(conn: Connection, *, message_ids: Sequence[int], now: datetime) -> None:
+    """Note that their recipient has polled some deliveries; writes only if that is news."""
+    if queries.list_unseen(conn, message_ids=message_ids):
+        with transaction(conn):
+            see(conn, message_ids=message_ids, reason="polled", now=now)
+
+
+def see(conn: Connection, *, message_ids: Sequence[int], reason: str, now: datetime) -> None:
+    """Mark deliveries seen, inside the caller's transaction. What is being typed is left alone."""
+    unseen = [row.message_id for row in queries.list_unseen(conn, message_ids=message_ids)]
+    if unseen:
+        queries.mark_deliveries_seen(conn, message_ids=unseen)
+        _record(conn, unseen, DeliveryState.SEEN, reason, None, now)
+
+
+def void(conn: Connection, *, member_ids: Sequence[int], now: datetime) -> None:
+    """Drop what is owed to members that leave, inside the caller's transaction.
+
+    What is being typed is left to its pass.
+    """
+    dropped = [
+        row.message_id
+        for row in owed(conn, member_ids=member_ids)
+        if row.delivery_state is not DeliveryState.TYPED
+    ]
+    if dropped:
+        queries.mark_deliveries_void(conn, message_ids=dropped)
+        _record(conn, dropped, DeliveryState.NONE, "recipient deregistered", None, now)
+
+
+def _is_waiting(current: dict[int, Delivery], message_id: int) -> bool:
+    return message_id in current and current[message_id].state in {
+        DeliveryState.QUEUED,
+        DeliveryState.HELD,
+        DeliveryState.UNREACHABLE,
+    }
+
+
+def _record(
+    conn: Connection,
+    message_ids: Sequence[int],
+    state: DeliveryState,
+    reason: str | None,
+    evidence: str | None,
+    now: datetime,
+) -> None:
+    queries.insert_delivery_events(
+        conn,
+        message_ids=message_ids,
+        now=clock.stamp(now),
+        state=state,
+        reason=reason,
+        evidence=evidence,
+    )

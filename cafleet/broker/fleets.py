@@ -1,0 +1,55 @@
+"""Fleets, looked up."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from cafleet.broker.ids import is_id
+from cafleet.errors import IntegrityError, UnknownIdError
+from cafleet.records import FleetRecord, FleetSummary
+from cafleet.store import Connection, queries
+
+
+def database_id(conn: Connection) -> str:
+    """The random id of this database, which its panes are tagged with.
+
+    Raises:
+        IntegrityError: the row is missing.
+    """
+    found = queries.get_database_id(conn)
+    if found is None:
+        raise IntegrityError("database_identity has no row; restore the database from a backup")
+    return found
+
+
+def list_fleets(conn: Connection) -> Sequence[FleetSummary]:
+    """The living fleets, newest first."""
+    return queries.list_fleets(conn)
+
+
+def get(conn: Connection, *, fleet_id: int) -> FleetRecord:
+    """A fleet, deleted or not.
+
+    Raises:
+        UnknownIdError: there is none with this id.
+    """
+    fleet = queries.get_fleet(conn, fleet_id=fleet_id) if is_id(fleet_id) else None
+    if fleet is None:
+        raise UnknownIdError(
+            f"fleet {fleet_id} does not exist; `cafleet fleet list` shows the fleets"
+        )
+    return fleet
+
+
+def get_living(conn: Connection, *, fleet_id: int) -> FleetRecord:
+    """A fleet that is not deleted.
+
+    Raises:
+        UnknownIdError: there is none with this id.
+    """
+    fleet = get(conn, fleet_id=fleet_id)
+    if fleet.deleted_at is not None:
+        raise UnknownIdError(
+            f"fleet {fleet_id} was deleted at {fleet.deleted_at}; `cafleet fleet list` shows the fleets"
+        )
+    return fleet

@@ -1,0 +1,10 @@
+"""What can be an id at all."""
+
+from __future__ import annotations
+
+from cafleet.settings import LARGEST_INTEGER
+
+
+def is_id(value: int) -> bool:
+    """Whether a row can have this id: SQLite's ids are 1…2⁶³-1, and no other integer can be bound."""
+    return 1 <= value <= LARGEST_INTEGER

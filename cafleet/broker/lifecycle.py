@@ -1,0 +1,106 @@
+"""The beginning and the end of a fleet, one transaction each."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from datetime import datetime
+
+import msgspec
+
+from cafleet import clock
+from cafleet.broker import deliveries, fleets, members
+from cafleet.records import MemberRecord
+from cafleet.store import Connection, queries
+from cafleet.store.connection import transaction
+
+
+class NewFleet(msgspec.Struct, frozen=True, kw_only=True):
+    """The ids of a fleet that is being made."""
+
+    fleet_id: int
+    director_member_id: int
+    monitor_member_id: int
+
+
+class OpenedPane(msgspec.Struct, frozen=True, kw_only=True):
+    """Where the spawn callback has opened the monitor's pane."""
+
+    session: str
+    window: str
+    pane: str
+
+
+def create(
+    conn: Connection,
+    *,
+    name: str,
+    director: members.PendingPlacement,
+    director_pane: str,
+    spawn_monitor: Callable[[NewFleet], OpenedPane],
+    now: datetime,
+) -> NewFleet:
+    """Make a fleet with its Director, in the given pane, and its monitor, in a pane that
+    ``spawn_monitor`` opens inside the transaction; what it raises undoes every row.
+
+    Raises:
+        RefusedError: a living fleet owns the Director's pane.
+    """
+    with transaction(conn):
+        members.refuse_owned_pane(conn, placement=director, pane=director_pane)
+        fleet_id = queries.insert_fleet(conn, name=name, now=clock.stamp(now))
+        director_id = members.insert(
+            conn,
+            fleet_id=fleet_id,
+            name="Director",
+            description="Root Director for this fleet",
+            monitor=False,
+            placement=director,
+            pane=director_pane,
+            now=now,
+        )
+        monitor_id = members.insert(
+            conn,
+            fleet_id=fleet_id,
+            name="monitor",
+            description="Monitor member for this fleet",
+            monitor=True,
+            placement=None,
+            pane=None,
+            now=now,
+        )
+        queries.set_fleet_director(conn, fleet_id=fleet_id, director_member_id=director_id)
+        made = NewFleet(
+            fleet_id=fleet_id, director_member_id=director_id, monitor_member_id=monitor_id
+        )
+        opened = spawn_monitor(made)
+        members.place(
+            conn,
+            member_id=monitor_id,
+            placement=msgspec.structs.replace(
+                director, session=opened.session, window=opened.window
+            ),
+            pane=opened.pane,
+            now=now,
+        )
+    return made
+
+
+def delete(conn: Connection, *, fleet_id: int, now: datetime) -> tuple[int, list[MemberRecord]]:
+    """Soft-delete a fleet; how many members that deregistered, and who they were.
+
+    A second call deregisters none. Messages stay; panes are not touched.
+
+    Raises:
+        UnknownIdError: there is no such fleet.
+    """
+    with transaction(conn):
+        fleets.get(conn, fleet_id=fleet_id)
+        leaving = members.list_active(conn, fleet_id=fleet_id)
+        deliveries.void(conn, member_ids=[member.member_id for member in leaving], now=now)
+        queries.mark_fleet_deleted(conn, fleet_id=fleet_id, now=clock.stamp(now))
+        count = queries.mark_fleet_members_deregistered(
+            conn, fleet_id=fleet_id, now=clock.stamp(now)
+        )
+        queries.delete_fleet_placements(conn, fleet_id=fleet_id)
+        queries.delete_monitor_runtime(conn, fleet_id=fleet_id)
+    return count, leaving

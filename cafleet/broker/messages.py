@@ -1,0 +1,153 @@
+"""Messages: sent, broadcast, polled, acknowledged, looked up."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from datetime import datetime
+
+import msgspec
+
+from cafleet import clock
+from cafleet.broker import deliveries, members
+from cafleet.broker.ids import is_id
+from cafleet.errors import RefusedError, UnknownIdError
+from cafleet.records import DeliveryState, MemberRecord, MessageRecord
+from cafleet.store import Connection, queries
+from cafleet.store.connection import transaction
+
+TIMELINE_LIMIT = 200
+
+
+class Broadcast(msgspec.Struct, frozen=True, kw_only=True):
+    """The summary of a broadcast, and the ids of its deliveries, ascending."""
+
+    summary: MessageRecord
+    delivery_ids: list[int]
+
+
+def send(
+    conn: Connection, *, sender_id: int, recipient_id: int, text: str, now: datetime
+) -> MessageRecord:
+    """Store a message to one member of the sender's fleet; the body is kept as it is given.
+
+    Raises:
+        UnknownIdError: the sender or the recipient is not an active member.
+        RefusedError: they are in different fleets.
+    """
+    with transaction(conn):
+        sender = members.get(conn, member_id=sender_id)
+        recipient = members.get(conn, member_id=recipient_id)
+        if sender.fleet_id != recipient.fleet_id:
+            raise RefusedError(
+                f"member {sender_id} is in fleet {sender.fleet_id} and member {recipient_id} in fleet "
+                f"{recipient.fleet_id}; messages stay within a fleet"
+            )
+        message_id = queries.insert_delivery(
+            conn,
+            owner_member_id=recipient_id,
+            from_member_id=sender_id,
+            now=clock.stamp(now),
+            text=text,
+            delivery_state=_first_state(sender, recipient),
+        )
+        return get(conn, message_id=message_id)
+
+
+def _first_state(sender: MemberRecord, recipient: MemberRecord) -> DeliveryState:
+    if recipient.placement is None or recipient.member_id == sender.member_id:
+        return DeliveryState.NONE
+    return DeliveryState.QUEUED
+
+
+def broadcast(conn: Connection, *, sender_id: int, text: str, now: datetime) -> Broadcast:
+    """Store a message to every other active member of the sender's fleet; there may be none.
+
+    Raises:
+        UnknownIdError: the sender is not an active member.
+    """
+    at = clock.stamp(now)
+    with transaction(conn):
+        fleet_id = members.get(conn, member_id=sender_id).fleet_id
+        count = queries.count_other_active_members(conn, fleet_id=fleet_id, member_id=sender_id)
+        summary_id = queries.insert_broadcast_summary(
+            conn,
+            from_member_id=sender_id,
+            now=at,
+            text=f"Broadcast sent to {count} recipients",
+        )
+        queries.set_summary_origin(conn, message_id=summary_id)
+        queries.insert_broadcast_deliveries(
+            conn,
+            fleet_id=fleet_id,
+            from_member_id=sender_id,
+            origin_message_id=summary_id,
+            now=at,
+            text=text,
+        )
+        return Broadcast(
+            summary=get(conn, message_id=summary_id),
+            delivery_ids=delivery_ids(conn, summary_id=summary_id),
+        )
+
+
+def delivery_ids(conn: Connection, *, summary_id: int) -> list[int]:
+    """The deliveries of a broadcast, ids ascending."""
+    rows = queries.list_broadcast_delivery_ids(conn, origin_message_id=summary_id)
+    return [row.message_id for row in rows]
+
+
+def poll(conn: Connection, *, member_id: int) -> Sequence[MessageRecord]:
+    """What an active member has not acknowledged, newest status first. Marks nothing.
+
+    Raises:
+        UnknownIdError: there is no such active member.
+    """
+    members.get(conn, member_id=member_id)
+    return queries.list_pending(conn, member_id=member_id)
+
+
+def ack(conn: Connection, *, message_id: int, now: datetime) -> MessageRecord:
+    """Acknowledge a delivery: the one change of its status.
+
+    Raises:
+        UnknownIdError: there is no such message.
+        RefusedError: it is not waiting for an acknowledgement; says the state that it is in.
+    """
+    with transaction(conn):
+        message = get(conn, message_id=message_id)
+        if not queries.ack_message(conn, message_id=message_id, now=clock.stamp(now)):
+            raise RefusedError(
+                f"message {message_id} is {message.status_state}; only an input_required delivery can "
+                f"be acknowledged, and only once"
+            )
+        deliveries.see(conn, message_ids=[message_id], reason="acknowledged", now=now)
+        return get(conn, message_id=message_id)
+
+
+def get(conn: Connection, *, message_id: int) -> MessageRecord:
+    """A message of any type.
+
+    Raises:
+        UnknownIdError: there is none with this id.
+    """
+    message = queries.get_message(conn, message_id=message_id) if is_id(message_id) else None
+    if message is None:
+        raise UnknownIdError(
+            f"message {message_id} does not exist; `cafleet message poll <member-id>` shows a member's"
+        )
+    return message
+
+
+def inbox(conn: Connection, *, member_id: int) -> Sequence[MessageRecord]:
+    """Every delivery that a member owns, newest status first."""
+    return queries.list_inbox(conn, member_id=member_id)
+
+
+def sent(conn: Connection, *, member_id: int) -> Sequence[MessageRecord]:
+    """Every delivery that a member has sent, newest status first."""
+    return queries.list_sent(conn, member_id=member_id)
+
+
+def timeline(conn: Connection, *, fleet_id: int) -> Sequence[MessageRecord]:
+    """The newest deliveries of a fleet, at most 200, newest status first."""
+    return queries.list_timeline(conn, fleet_id=fleet_id, limit=TIMELINE_LIMIT)

@@ -1,0 +1,114 @@
+"""The row of a fleet's monitor loop: who runs it, how it does, what it is asked."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from datetime import datetime
+
+from cafleet import clock
+from cafleet.broker import members
+from cafleet.errors import RefusedError
+from cafleet.records import MonitorRuntime
+from cafleet.store import Connection, queries
+from cafleet.store.connection import transaction
+from cafleet.store.rows import WakeTargetRow
+
+# A loop counts as alive for so many ticks without a heartbeat, and never for less than this.
+TICKS_UNTIL_STALE = 3
+SECONDS_UNTIL_STALE = 15
+
+
+def runtime(conn: Connection, *, fleet_id: int) -> MonitorRuntime | None:
+    """The row, or ``None`` where the loop never ran."""
+    return queries.get_monitor_runtime(conn, fleet_id=fleet_id)
+
+
+def is_live(row: MonitorRuntime | None, *, lock_held: bool, now: datetime) -> bool:
+    """Whether a loop runs: claimed, ticking, and its file lock held by some process.
+
+    A tick in the future, or one that cannot be read, is not a fresh one.
+    """
+    if row is None or row.pid is None or row.last_tick_at is None or not lock_held:
+        return False
+    moment = clock.read(row.last_tick_at)
+    if moment is None or moment > now:
+        return False
+    age = (now - moment).total_seconds()
+    return age <= max(TICKS_UNTIL_STALE * row.tick_seconds, SECONDS_UNTIL_STALE)
+
+
+def claim(
+    conn: Connection,
+    *,
+    fleet_id: int,
+    pid: int,
+    tick_seconds: int,
+    wake_interval_seconds: int,
+    lock_held: bool,
+    now: datetime,
+) -> None:
+    """Take the loop of a fleet over, unless it is live.
+
+    ``lock_held`` says whether another process holds the loop's file lock.
+
+    Raises:
+        RefusedError: a live loop has it.
+    """
+    with transaction(conn):
+        row = runtime(conn, fleet_id=fleet_id)
+        if is_live(row, lock_held=lock_held, now=now):
+            raise RefusedError(
+                f"the monitor loop of fleet {fleet_id} is already running; stop it first with "
+                f"`cafleet monitor stop {fleet_id}`"
+            )
+        queries.upsert_monitor_claim(
+            conn,
+            fleet_id=fleet_id,
+            pid=pid,
+            now=clock.stamp(now),
+            tick_seconds=tick_seconds,
+            wake_interval_seconds=wake_interval_seconds,
+        )
+
+
+def heartbeat(conn: Connection, *, fleet_id: int, pid: int, now: datetime) -> bool:
+    """Note that the loop is alive; whether it is still the caller's."""
+    with transaction(conn):
+        return bool(
+            queries.set_monitor_heartbeat(conn, fleet_id=fleet_id, pid=pid, now=clock.stamp(now))
+        )
+
+
+def clear(conn: Connection, *, fleet_id: int, pid: int) -> bool:
+    """Give the loop up, if it is the caller's; whether it was."""
+    with transaction(conn):
+        return bool(queries.set_monitor_unclaimed(conn, fleet_id=fleet_id, pid=pid))
+
+
+def record_wake(conn: Connection, *, fleet_id: int, now: datetime) -> None:
+    """Note that a wake went out, which answers the request for one."""
+    with transaction(conn):
+        queries.set_monitor_wake(conn, fleet_id=fleet_id, now=clock.stamp(now))
+
+
+def set_interval(conn: Connection, *, fleet_id: int, seconds: int) -> bool:
+    """Change the seconds between wakes; whether there is a row to keep them."""
+    with transaction(conn):
+        return bool(
+            queries.set_monitor_interval(conn, fleet_id=fleet_id, wake_interval_seconds=seconds)
+        )
+
+
+def request_wake(conn: Connection, *, fleet_id: int, now: datetime) -> bool:
+    """Ask for a wake at the next tick; whether there is a row to ask it of."""
+    with transaction(conn):
+        return bool(queries.set_monitor_wake_request(conn, fleet_id=fleet_id, now=clock.stamp(now)))
+
+
+def wake_targets(conn: Connection, *, fleet_id: int) -> Sequence[WakeTargetRow]:
+    """The placed ordinary members that the monitor watches, ids ascending."""
+    return queries.list_wake_targets(
+        conn,
+        fleet_id=fleet_id,
+        monitor_member_id=members.active_monitor_id(conn, fleet_id=fleet_id),
+    )
