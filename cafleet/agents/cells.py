@@ -13,8 +13,8 @@ _CONTROL = re.compile(
     r"|\x1b[ -/]*[0-~]?"
     r"|[\x00-\x1a\x1c-\x1f\x7f-\x9f]"
 )
-# What an extended colour applies to; that of underlines tells nothing.
-_COLOURS = {"38": "foreground", "48": "background", "58": ""}
+# Foreground, background and underline: the three that an extended colour follows.
+_COLOURS = frozenset({"38", "48", "58"})
 
 
 class Style(NamedTuple):
@@ -107,8 +107,11 @@ def _restyle(style: Style, parameters: str) -> Style:
             size = {"5": 2, "2": 4}.get("".join(codes[at : at + 1]), 1)
             inner = codes[at : at + size]
             at += size
-        if field := _COLOURS[code]:
-            style = style._replace(**{field: ";".join(part for part in inner if part)})
+        colour = ";".join(part for part in inner if part)
+        if code == "38":
+            style = style._replace(foreground=colour)
+        elif code == "48":
+            style = style._replace(background=colour)
     return style
 
 

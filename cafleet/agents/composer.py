@@ -10,14 +10,20 @@ import re
 from itertools import pairwise
 from typing import NamedTuple
 
-from cafleet.agents.cells import Cell, Row, Style
+import msgspec
+
+from cafleet.agents.cells import Cell, Row
 from cafleet.agents.cues import Cues
 from cafleet.screens import Picture
 from cafleet.texts import is_blank
 
+# How many lines an agent's status takes below its composer, at most.
+STATUS_ROWS = 4
 # Where the bar of a box meets the line below it.
 _CORNER = "╹"
-_CHOICE = re.compile(r"\s*(?P<mark>\S) ?(?P<rest> ?)\d{1,3}[.)](?:\s|$)")
+# What stands between agent and model in the last line of a box.
+_SEPARATOR = "·"
+_CHOICE = re.compile(r"\s*(?P<mark>\S)\s{0,2}\d{1,3}[.)](?:\s|$)")
 
 
 class Composer(NamedTuple):
@@ -41,9 +47,9 @@ def find(rows: list[Row], picture: Picture, cues: Cues) -> Composer | None:
     """The composer, or None. One that has no frame where its agent draws one must hold the cursor."""
     match cues.frame:
         case "rules":
-            return _between_rules(rows, picture, cues) or _plain(rows, picture, cues, held=True)
+            return _between_rules(rows, picture, cues) or _bare(rows, picture, cues)
         case "plain":
-            return _plain(rows, picture, cues, held=False)
+            return _plain(rows, picture, cues)
         case "box":
             return _box(rows, picture, cues)
 
@@ -78,29 +84,46 @@ def _begins(row: Row, cues: Cues) -> bool:
 
 
 def _styled_apart(row: Row) -> bool:
-    cells = row.cells()
-    return cells[0].style != cells[2].style
+    glyph, *rest = (cell.style for cell in row.cells() if not is_blank(cell.text))
+    return glyph != rest[0]
 
 
-def _plain(rows: list[Row], picture: Picture, cues: Cues, *, held: bool) -> Composer | None:
-    """A composer without a frame; with ``held`` only one in which the cursor stands."""
-    marked = [at for at, row in enumerate(rows) if row.text.startswith(cues.glyph)]
-    # In the transcript the glyph is dim.
-    marked = [at for at in marked if not rows[at].cells()[0].style.dim]
-    if not marked or not _begins(rows[marked[-1]], cues):
+def _bare(rows: list[Row], picture: Picture, cues: Cues) -> Composer | None:
+    """A composer without the frame it should have: the cursor stands in it, a status follows."""
+    top = _lowest_glyph(rows, cues)
+    if top is None or not _begins(rows[top], cues):
         return None
-    top = marked[-1]
+    bottom = picture.cursor_y
+    below = [row for row in rows[bottom + 1 :] if row.text]
+    if not top <= bottom < len(rows) or len(below) > STATUS_ROWS:
+        return None
+    # In the transcript the glyph has a ground of its own.
+    if not all(row.text for row in rows[top : bottom + 1]) or rows[top].cells()[0].style.background:
+        return None
+    text = _text(rows, range(top, bottom + 1), picture, cues)
+    return Composer(top, top, bottom, text, below=bottom + 1)
+
+
+def _plain(rows: list[Row], picture: Picture, cues: Cues) -> Composer | None:
+    """A composer without a frame: an empty row stands between it and the status."""
+    top = _lowest_glyph(rows, cues)
+    if top is None or not _begins(rows[top], cues):
+        return None
     last = max(at for at, row in enumerate(rows) if row.text)
-    gaps = [at for at in range(top + 1, last) if is_blank(rows[at].text)]
+    gaps = [at for at in range(top + 1, last) if not rows[at].text]
     bottom = gaps[-1] - 1 if gaps else top
     if top <= picture.cursor_y <= last:
         bottom = max(bottom, picture.cursor_y)
-    elif held:
-        return None
-    while bottom > top and is_blank(rows[bottom].text):
+    while bottom > top and not rows[bottom].text:
         bottom -= 1
     text = _text(rows, range(top, bottom + 1), picture, cues)
-    return Composer(top, top, bottom, text, below=bottom + 1)
+    return Composer(top, top, max(bottom, min(picture.cursor_y, last)), text, below=bottom + 1)
+
+
+def _lowest_glyph(rows: list[Row], cues: Cues) -> int | None:
+    """The lowest row that begins with the glyph, unless it is dim as in the transcript."""
+    marked = (at for at in range(len(rows) - 1, -1, -1) if rows[at].text.startswith(cues.glyph))
+    return next((at for at in marked if not rows[at].cells()[0].style.dim), None)
 
 
 def _box(rows: list[Row], picture: Picture, cues: Cues) -> Composer | None:
@@ -128,7 +151,11 @@ def _box(rows: list[Row], picture: Picture, cues: Cues) -> Composer | None:
         return Composer(top, top, bottom, text, below=top, left=left)
     width = len(closing) - left - 1 - len(closing[left + 1 :].lstrip(cues.rule))
     right = left + 1 + width if width else None
-    inner = range(top, _footer(rows, top, bottom, left, right, picture))
+    inner = range(top, bottom + 1)
+    if _has_footer(rows, inner, left, right, picture):
+        inner = inner[:-1]
+        faint = cues.faint | _muted(rows[bottom].cells()[left + 1 : right])
+        cues = msgspec.structs.replace(cues, faint=faint)
     text = _text(rows, inner, picture, cues, left, right)
     return Composer(top, top, bottom, text, below=bottom + 1, left=left, right=right)
 
@@ -142,17 +169,28 @@ def _background(row: Row, left: int) -> str:
     return cells[left + 1].style.background if left + 1 < len(cells) else ""
 
 
-def _footer(
-    rows: list[Row], top: int, bottom: int, left: int, right: int | None, picture: Picture
-) -> int:
-    """The row in a closed box where the agent's own line stands, or the one after the box.
+def _has_footer(
+    rows: list[Row], box: range, left: int, right: int | None, picture: Picture
+) -> bool:
+    """Whether the last row of a box is the agent's own line.
 
-    That line is the last one, below an empty one, and the cursor is never in it.
+    An empty row stands above that line, and the cursor is never in it.
     """
-    if bottom - top < 2 or picture.cursor_y == bottom:
-        return bottom + 1
-    above = "".join(cell.text for cell in rows[bottom - 1].cells()[left + 1 : right])
-    return bottom if is_blank(above or " ") else bottom + 1
+    if len(box) < 3 or picture.cursor_y == box[-1]:
+        return False
+    return is_blank("".join(cell.text for cell in rows[box[-2]].cells()[left + 1 : right]) or " ")
+
+
+def _muted(footer: list[Cell]) -> frozenset[str]:
+    """The colour in which the agent's theme draws placeholders: that of the footer's separator.
+
+    Nothing where the theme draws the text behind the separator in the same colour.
+    """
+    inks = [(cell.text, cell.style.foreground) for cell in footer if not is_blank(cell.text)]
+    for (mark, muted), (_, ink) in pairwise(inks):
+        if mark == _SEPARATOR:
+            return frozenset({muted}) if muted and muted != ink else frozenset()
+    return frozenset()
 
 
 def _text(
@@ -163,46 +201,43 @@ def _text(
     left: int = 0,
     right: int | None = None,
 ) -> str:
-    """What was typed: the text of the rows without glyph, indent and all that is faint.
+    """What was typed: the text of the rows without glyph, padding and all that is faint.
 
     Where a placeholder is shown, the cursor stands on its first letter and undims it. So text under
     the cursor counts only when nothing faint stands beside it.
     """
-    lines, solid, faint, under = [], False, False, False
+    lines = []
+    seen: set[str] = set()
     for at in span:
         cells = rows[at].cells()[left:right]
-        cells = cells[_inset(cells, cues) :]
-        whole = "".join(cell.text for cell in cells)
+        inset = _inset(cells, cues)
+        whole = "".join(cell.text for cell in cells[inset:]).rstrip()
         if any(mark in whole for mark in cues.pastes):
-            lines.append(whole.rstrip())
-            solid = True
+            seen.add("solid")
+            lines.append(whole)
             continue
-        start = len(rows[at].cells()[left:right]) - len(cells) + left
-        kept = []
-        for column, cell in enumerate(cells, start):
-            if is_blank(cell.text or " "):
-                kept.append(cell.text)
-            elif is_faint(cell.style, cues):
-                faint = True
-            else:
-                kept.append(cell.text)
-                if cell.style.reverse or (column, at) == (picture.cursor_x, picture.cursor_y):
-                    under = True
-                else:
-                    solid = True
-        lines.append("".join(kept).rstrip())
-    return "\n".join(lines).strip("\n") if solid or (under and not faint) else ""
+        cursor = picture.cursor_x - left if at == picture.cursor_y else -1
+        kinds = [_kind(cell, column == cursor, cues) for column, cell in enumerate(cells)]
+        seen.update(kinds[inset:])
+        kept = zip(cells[inset:], kinds[inset:], strict=True)
+        lines.append("".join(cell.text for cell, kind in kept if kind != "faint").rstrip())
+    if "solid" in seen or ("under" in seen and "faint" not in seen):
+        return "\n".join(lines).strip("\n")
+    return ""
+
+
+def _kind(cell: Cell, at_cursor: bool, cues: Cues) -> str:
+    """``blank``, ``faint`` (a placeholder or hint), ``under`` the cursor, or else ``solid``."""
+    if is_blank(cell.text):
+        return "blank"
+    if cell.style.dim or cell.style.foreground in cues.faint:
+        return "faint"
+    return "under" if at_cursor or cell.style.reverse else "solid"
 
 
 def _inset(cells: list[Cell], cues: Cues) -> int:
-    """How many leading cells are glyph and padding: the glyph and what is blank in two columns."""
-    inset = 1 if cells and cells[0].text == cues.glyph else 0
-    padding = 3 if inset and cues.frame == "box" else 2
-    while inset < min(padding, len(cells)) and is_blank(cells[inset].text or "x"):
-        inset += 1
-    return inset
-
-
-def is_faint(style: Style, cues: Cues) -> bool:
-    """Whether an agent draws placeholders and hints so."""
-    return style.dim or style.foreground in cues.faint
+    """How many leading cells are no text: the glyph, and the blank ones up to where text begins."""
+    glyph = 1 if cells and cells[0].text == cues.glyph else 0
+    # A box keeps two columns of padding beside its bar, the others one beside their glyph.
+    start = min(3 if glyph and cues.frame == "box" else 2, len(cells))
+    return next((at for at in range(glyph, start) if not is_blank(cells[at].text)), start)

@@ -8,13 +8,10 @@ question, status line or composer, and counts for nothing.
 from __future__ import annotations
 
 from cafleet.agents.cells import Row, Style, parse
-from cafleet.agents.composer import Composer, find, is_choice
+from cafleet.agents.composer import STATUS_ROWS, Composer, find, is_choice
 from cafleet.agents.cues import Cues, cues_for
 from cafleet.records import CodingAgent, ScreenState
 from cafleet.screens import Look, Picture
-
-# How many lines an agent's status takes below its composer, at most.
-_STATUS_ROWS = 4
 
 
 def judge(picture: Picture, agent: CodingAgent, *, cues: Cues | None = None) -> Look:
@@ -74,7 +71,7 @@ def _in_use(rows: list[Row], composer: Composer, picture: Picture) -> bool:
         return True
     below = [at for at in range(composer.bottom + 1, len(rows)) if rows[at].text]
     end = below[-1] if below else composer.bottom
-    return picture.cursor_y >= end and len(below) <= _STATUS_ROWS + 1
+    return picture.cursor_y >= end and len(below) <= STATUS_ROWS + 1
 
 
 def _question(rows: list[Row], cues: Cues) -> str | None:

@@ -1,0 +1,357 @@
+"""Screens made by hand: minimal composers, quotes in transcripts, placeholders, drafts, sizes."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from cafleet.agents.cues import Cues, cues_for
+from cafleet.agents.judge import judge
+from cafleet.records import CodingAgent, ScreenState
+from cafleet.screens import Look, Picture
+
+CUES: dict[CodingAgent, Cues] = {name: cues_for(name) for name in CodingAgent}
+RULE = "─" * 80
+DIM, PLAIN, REVERSE = "\x1b[2m", "\x1b[0m", "\x1b[7m"
+NBSP = "\N{NO-BREAK SPACE}"
+CURSOR = "\N{FULL BLOCK}"
+BAR = "  ┃"
+CLOSE = "  ╹" + "▀" * 70
+QUOTES = [
+    "  ❯ 1. Yes",
+    "  › 2. No",
+    "  Permission required",
+    "  Overwrite? [y/n]",
+    "  esc to interrupt",
+    "  press esc again to interrupt",
+    "  Esc to cancel · Enter to confirm",
+    f"  {RULE[:60]}",
+    "  ❯ a quoted draft",
+    f"  {RULE[:60]}",
+    "  › another",
+    "  ┃  third",
+    "  ╹▀▀▀▀▀▀▀▀",
+]
+
+
+def look(agent: str, *lines: str, **changes: Any) -> Look:
+    """Judge the lines; the cursor stands where ``CURSOR`` is, or behind the last line."""
+    at = next((y for y, line in enumerate(lines) if CURSOR in line), len(lines) - 1)
+    before = lines[at].partition(CURSOR)[0]
+    for sequence in (DIM, PLAIN, REVERSE):
+        before = before.replace(sequence, "")
+    given = {
+        "screen": "\n".join(lines).replace(CURSOR, ""),
+        "columns": 80,
+        "rows": 40,
+        "cursor_x": len(before),
+        "cursor_y": at,
+        "command": agent,
+        "tag": "",
+        "session": "$0",
+        "window": "@0",
+    }
+    return judge(Picture(**(given | changes)), CodingAgent(agent), cues=CUES[CodingAgent(agent)])
+
+
+def composer(agent: str, *text: str, footer: bool = True) -> list[str]:
+    """A composer as the agent draws it, its rows of text given, a status below."""
+    first, *more = text or (CURSOR,)
+    match agent:
+        case "claude":
+            rows = [f"❯{NBSP}{first}", *[f"  {line}" for line in more]]
+            return [RULE, *rows, RULE, "  ? for shortcuts"]
+        case "codex":
+            rows = [f"\x1b[1m›{PLAIN} {first}", *[f"  {line}" for line in more]]
+            return ["", *rows, "", "  gpt-5 default · /home/u"]
+        case _:
+            rows = [f"{BAR}  {line}" for line in (first, *more)]
+            line = [BAR, f"{BAR}  Build · m1"] if footer else []
+            return [BAR, *rows, *line, CLOSE, "   /home/u        ctrl+p commands"]
+
+
+AGENTS = ["claude", "codex", "opencode"]
+
+
+@pytest.mark.parametrize("agent", AGENTS)
+def test_quotes_in_the_transcript_count_for_nothing(agent: str) -> None:
+    for text, state in [(CURSOR, "rest"), (f"draft{CURSOR}", "draft")]:
+        seen = look(agent, *QUOTES, "", *composer(agent, text))
+        assert seen.state == state, seen.cue
+        assert "Permission required" in seen.transcript
+        assert "Overwrite? [y/n]" in seen.transcript
+
+
+@pytest.mark.parametrize("agent", AGENTS)
+@pytest.mark.parametrize(
+    "text",
+    [
+        [f"one{CURSOR}"],
+        [f"{CURSOR}one"],
+        [f"{CURSOR}o"],
+        [f"o{CURSOR}n"],
+        ["one", f"two{CURSOR}"],
+        ["one", "", f"three{CURSOR}"],
+        [f"{CURSOR}", "", "three"],
+        [f"{CURSOR}one", "", "three"],
+        ["one", f"{CURSOR}", "three"],
+        [f"界面{CURSOR}"],
+        [f"e\N{COMBINING ACUTE ACCENT}{CURSOR}"],
+        [f"[y/n]{CURSOR}"],
+        [f"Permission required esc to interrupt{CURSOR}"],
+        [f"[Pasted text #1 +5 lines]{CURSOR}"],
+        [f"{DIM}[Pasted text #1 +5 lines]{PLAIN}{CURSOR}"],
+        [f"[Pasted ~2 lines]{CURSOR}"],
+        [f"[Pasted Content 1234 chars]{CURSOR}"],
+        [f"[cafleet msg 3 from 2 (a) 2026-01-01T00:00:00.000000+00:00]{CURSOR}"],
+    ],
+)
+def test_draft(agent: str, text: list[str]) -> None:
+    seen = look(agent, *composer(agent, *text))
+    plain = "\n".join(text)
+    for gone in (CURSOR, DIM, PLAIN):
+        plain = plain.replace(gone, "")
+    assert seen.state == ScreenState.DRAFT, seen.cue
+    assert seen.composer.split() == plain.split()
+
+
+@pytest.mark.parametrize("agent", AGENTS)
+@pytest.mark.parametrize(
+    "text",
+    [
+        CURSOR,
+        f"{CURSOR}{DIM}Ask anything{PLAIN}",
+        f"{CURSOR}{REVERSE}A{PLAIN}{DIM}sk anything{PLAIN}",
+        f"{CURSOR}{REVERSE} {PLAIN}",
+        f"{NBSP}{CURSOR}",
+    ],
+)
+def test_rest(agent: str, text: str) -> None:
+    seen = look(agent, "● quoted", "", *composer(agent, text))
+    assert (seen.state, seen.composer) == (ScreenState.REST, ""), seen.cue
+
+
+@pytest.mark.parametrize(
+    ("agent", "lines"),
+    [
+        ("claude", [f"❯ {CURSOR}"]),
+        ("claude", [f"❯{NBSP}{CURSOR}"]),
+        ("claude", [f"❯{CURSOR}"]),
+        ("claude", ["hello", "", f"❯ {CURSOR}", "  ? for shortcuts"]),
+        ("claude", [RULE, "❯ ", RULE, f"{CURSOR}"]),
+        ("claude", [RULE, f"❯ {CURSOR}", RULE]),
+        ("codex", [f"› {CURSOR}"]),
+        ("codex", ["hello", "", f"› {CURSOR}", "  ? for shortcuts"]),
+        ("codex", [f"› {CURSOR}", "", "  ? for shortcuts"]),
+        ("opencode", [f"┃ {CURSOR}"]),
+        ("opencode", [f"  ┃  {CURSOR}", "  ╹▀▀▀▀"]),
+        ("opencode", ["┃", f"┃  {CURSOR}", "┃", "╹▀▀▀▀"]),
+        ("opencode", ["┃", "┃", "┃  Build · m1", "╹▀▀▀▀", f"{CURSOR}"]),
+    ],
+)
+def test_minimal_composer_is_at_rest(agent: str, lines: list[str]) -> None:
+    seen = look(agent, *lines)
+    assert seen.state == ScreenState.REST, seen.cue
+
+
+@pytest.mark.parametrize(
+    ("agent", "lines"),
+    [
+        ("claude", ["", "❯ ", "", f"$ {CURSOR}"]),
+        ("claude", ["❯ ", "  output", f"{CURSOR}"]),
+        ("claude", [RULE, "❯ ", RULE, *["  more"] * 9, f"{CURSOR}"]),
+        ("claude", [f"{CURSOR}  a dialog", "", RULE, "❯ ", RULE, "  status"]),
+        ("codex", [f"{CURSOR}a pager", "", "› ", "", "  status"]),
+        ("opencode", [f"{CURSOR}a dialog", *composer("opencode", "")]),
+        ("opencode", ["  ┃  hello there", "", f"{CURSOR}"]),
+        ("claude", [f"{CURSOR}"]),
+        ("codex", [f"{CURSOR}"]),
+        ("opencode", [f"{CURSOR}"]),
+        ("claude", [f"> {CURSOR}"]),
+        ("codex", [f"❯ {CURSOR}"]),
+    ],
+)
+def test_no_composer_in_use(agent: str, lines: list[str]) -> None:
+    seen = look(agent, *lines)
+    assert seen.state == ScreenState.UNKNOWN, seen.cue
+
+
+@pytest.mark.parametrize(
+    ("agent", "lines"),
+    [
+        ("claude", ["● Bash(x)", RULE, " Proceed?", f" {CURSOR}❯ 2. No", "   3. Maybe"]),
+        ("claude", ["Which one?", "", f"{CURSOR}❯ 1. A", "  2. B", RULE, "  3. Other"]),
+        ("claude", [*composer("claude", "")[:3], " Trust it?", f" {CURSOR}❯ 1. Yes"]),
+        ("claude", [f"Overwrite? [y/n] {CURSOR}"]),
+        ("claude", [f"Overwrite? [Y/n] {CURSOR}"]),
+        ("codex", ["  Would you?", "", f"› 1. Yes{CURSOR}", "  2. No"]),
+        ("codex", ["  Would you?", "", "  1. Yes", f"› 2. No{CURSOR}"]),
+        ("codex", [*composer("codex", "")[:2], "", f"› 1. Yes{CURSOR}", "  2. No"]),
+        ("codex", ["  Continue", "", f"  Press enter to continue{CURSOR}"]),
+        ("opencode", [BAR, f"{BAR}  △ Permission required", BAR, f"{BAR}  Allow once{CURSOR}"]),
+        ("opencode", [*composer("opencode", "")[:2], "", f"{BAR}  Permission required{CURSOR}"]),
+        ("opencode", ["Permission required", "", f"Allow once   Reject{CURSOR}"]),
+    ],
+)
+def test_awaiting(agent: str, lines: list[str]) -> None:
+    seen = look(agent, *lines)
+    assert seen.state == ScreenState.AWAITING, seen.cue
+
+
+@pytest.mark.parametrize(
+    ("agent", "lines"),
+    [
+        ("claude", [*composer("claude")[:-1], "  esc to interrupt · ← for agents"]),
+        ("claude", [*composer("claude")[:-1], "  Esc   to", "interrupt"]),
+        ("claude", ["● Done.", "", "✶ Actualizing…", "", *composer("claude")]),
+        ("claude", ["✻ Baking (12s · esc to interrupt)", "  ⎿  Tip: x", "", *composer("claude")]),
+        ("codex", ["• Working (2s • esc to interrupt)", *composer("codex")]),
+        (
+            "codex",
+            [
+                f"• {DIM}Working{PLAIN} {DIM}(2s • {PLAIN}esc{DIM} to interrupt){PLAIN}",
+                *composer("codex"),
+            ],
+        ),
+        ("opencode", [*composer("opencode")[:-1], "  ⬝⬝⬝  esc interrupt"]),
+        ("opencode", [*composer("opencode")[:-1], "  ⬝⬝⬝  esc again to interrupt"]),
+    ],
+)
+def test_working_with_an_empty_composer(agent: str, lines: list[str]) -> None:
+    seen = look(agent, *lines)
+    assert (seen.state, seen.composer) == (ScreenState.WORKING, ""), seen.cue
+
+
+@pytest.mark.parametrize(
+    ("agent", "lines"),
+    [
+        ("claude", ["● Press (esc to interrupt) now…", "", *composer("claude")]),
+        ("claude", ["✻ Cogitated for 12s", "", *composer("claude")]),
+        ("codex", [f"{DIM}• {PLAIN}It says (2s • esc to interrupt) now", *composer("codex")]),
+        ("codex", [f"{DIM}• {PLAIN}Working (2s • esc to interrupt)", *composer("codex")]),
+        ("opencode", ["     esc interrupt", "", *composer("opencode")]),
+    ],
+)
+def test_an_answer_that_speaks_of_working(agent: str, lines: list[str]) -> None:
+    seen = look(agent, *lines)
+    assert seen.state == ScreenState.REST, seen.cue
+
+
+def test_the_order_of_what_is_outside_the_screen() -> None:
+    rest = composer("claude")
+    for changes, state in [
+        ({"dead": True, "in_mode": True, "command": "bash"}, "gone"),
+        ({"in_mode": True, "command": "bash"}, "blocked"),
+        ({"input_off": True, "command": "bash"}, "blocked"),
+        ({"command": "bash", "columns": 20}, "shell"),
+        ({"command": "-zsh"}, "shell"),
+        ({"command": "/bin/sh"}, "shell"),
+        ({"columns": 59}, "unknown"),
+        ({"rows": 11}, "unknown"),
+        ({"columns": 60, "rows": 12}, "rest"),
+        ({"command": "node"}, "rest"),
+        ({"command": ""}, "rest"),
+    ]:
+        assert look("claude", *rest, **changes).state == state, changes
+
+
+def test_a_placeholder_in_the_colour_of_the_separator() -> None:
+    def box(ink: str) -> Look:
+        text = f"{BAR}  \x1b[38;5;{ink}mAsk anything{PLAIN}"
+        footer = f"{BAR}  Build \x1b[38;5;245m·\x1b[38;5;232m m1{PLAIN}"
+        return look("opencode", BAR, text, BAR, footer, CLOSE, cursor_x=5, cursor_y=1)
+
+    assert box("245").state == ScreenState.REST
+    assert (box("232").state, box("232").composer) == (ScreenState.DRAFT, "Ask anything")
+
+
+def test_a_theme_without_a_colour_of_its_own_for_placeholders() -> None:
+    text = f"{BAR}  \x1b[38;5;245mAsk anything{PLAIN}"
+    footer = f"{BAR}  Build \x1b[38;5;245m· m1{PLAIN}"
+    seen = look("opencode", BAR, text, BAR, footer, CLOSE, cursor_x=5, cursor_y=1)
+    assert seen.state == ScreenState.DRAFT
+
+
+def test_a_sidebar_belongs_to_nothing() -> None:
+    lines = ["  ┃  hello   a", "", *composer("opencode")]
+    aside = [f"{line.ljust(80)}  sidebar {at}" for at, line in enumerate(lines)]
+    at = next(y for y, line in enumerate(lines) if CURSOR in line)
+    seen = look("opencode", *[line.replace(CURSOR, "") for line in aside], cursor_y=at, cursor_x=5)
+    assert (seen.state, seen.composer) == (ScreenState.REST, ""), seen.cue
+    assert "sidebar" not in seen.transcript
+    assert "hello" in seen.transcript
+
+
+TEXT = st.text(st.characters(exclude_categories=["Cs"]), max_size=30)
+PARTS = st.sampled_from(
+    [
+        *(
+            "❯ ",
+            "› ",
+            "┃",
+            "╹▀▀",
+            RULE,
+            "1. ",
+            "[y/n]",
+            "esc to interrupt",
+            "\n",
+            "\n\n",
+            " ",
+            "…",
+            "(",
+        ),
+        *(
+            "\x1b[2m",
+            "\x1b[7m",
+            "\x1b[0m",
+            "\x1b[38;5;246m",
+            "\x1b[38;2;1m",
+            "\x1b[38",
+            "\x1b]8;;",
+            "●",
+        ),
+        *(
+            "• ",
+            "✻ ",
+            "\x1b[;:99999m",
+            "界",
+            "\u0301",
+            "\u200b",
+            "\N{NO-BREAK SPACE}",
+            CURSOR,
+            "\r",
+            "\t",
+        ),
+    ]
+)
+SCREENS = st.lists(PARTS | TEXT, max_size=40).map("".join)
+NUMBERS = st.integers(-2, 200)
+
+
+@given(agent=st.sampled_from(AGENTS), screen=SCREENS, x=NUMBERS, y=NUMBERS)
+def test_any_screen_is_judged(agent: str, screen: str, x: int, y: int) -> None:
+    look(agent, screen, cursor_x=x, cursor_y=y)
+
+
+WORDS = st.text(
+    st.characters(categories=["L", "N", "P", "S"], exclude_characters=CURSOR), min_size=1
+)
+
+
+@given(
+    agent=st.sampled_from(AGENTS),
+    words=st.lists(WORDS, min_size=1, max_size=4),
+    above=st.lists(st.sampled_from(QUOTES), max_size=12),
+    where=st.integers(0, 3),
+)
+def test_text_in_a_composer_is_never_rest(
+    agent: str, words: list[str], above: list[str], where: int
+) -> None:
+    typed = list(words)
+    at = where % len(typed)
+    typed[at] += CURSOR
+    seen = look(agent, *above, "", *composer(agent, *typed))
+    assert seen.state not in {ScreenState.REST, ScreenState.WORKING}, seen.cue
