@@ -170,16 +170,17 @@ def codex(view: View) -> Frame:
     if view.question:
         return _codex_question(view, above)
     rows = _composer(view, view.columns - 3)
-    above += _codex_work(view)
-    below = [f"{f'{_BOLD}›{_RESET} ' if i == 0 else '  '}{row}" for i, row in enumerate(rows)]
+    below = [*_codex_work(view), ""]
+    below += [f"{f'{_BOLD}›{_RESET} ' if i == 0 else '  '}{row}" for i, row in enumerate(rows)]
     if not view.composer:
-        below = [f"{_BOLD}›{_RESET} {_DIM}Ask Codex to do anything"]
+        below[-1] = f"{_BOLD}›{_RESET} {_DIM}Ask Codex to do anything"
+    line = len(below) - 1
     if view.menu:
         below += ["", *(f"  {item}" for item in view.menu)]
     else:
         below += ["", _codex_status(view), _codex_hints(view)]
     screen = _screen(view, above, below, at_the_bottom=True)
-    return Frame(screen, 2 + width(rows[-1]), max(view.rows - len(below) + len(rows) - 1, 0))
+    return Frame(screen, 2 + width(rows[-1]), max(view.rows - len(below) + line, 0))
 
 
 def _codex_entry(view: View, voice: Voice, text: str) -> Iterable[str]:
@@ -211,10 +212,11 @@ def _codex_work(view: View) -> Iterable[str]:
         yield f"{_DIM}◦{_RESET} {_DIM}Working ({int(view.working)}s • {interrupt}"
         yield ""
     if view.queued:
-        yield f"{_DIM}• {_RESET}Messages to be submitted after next tool call"
+        hint = "(press esc to interrupt and send immediately)"
+        note = f"Messages to be submitted after next tool call {hint}"
+        yield from _hanging(note, "• ", view.columns)
         yield from (row for text in view.queued for row in _hanging(text, "  ↳ ", view.columns))
-        yield ""
-    yield ""
+        yield from ("", "")
 
 
 def _codex_status(view: View) -> str:
@@ -283,7 +285,7 @@ def _filled(styled: str, columns: int) -> str:
 def _boxed(view: View, styled: str, shade: int, bar: str = _BAR) -> str:
     """One row of a box: its bar, then ``styled`` on the box's ground up to the right margin."""
     inner = _filled(f"\x1b[48;5;{shade}m  {styled}", view.columns - 5)
-    return f"{_GROUND}  {bar}┃\x1b[38;5;15m{inner}\x1b[38;5;15m{_GROUND}"
+    return f"{_GROUND}  {bar}┃\x1b[38;5;15m{inner}\x1b[38;5;15m{_GROUND}  "
 
 
 def _box(view: View, rows: Iterable[str], shade: int, bar: str = _BAR) -> list[str]:

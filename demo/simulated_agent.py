@@ -113,7 +113,8 @@ class SimulatedAgent:
         self._switches = Switches(merge_queue=agent == "claude").changed(switches or {})
         self._observe = observe
         self._control = control
-        self._control_read = 0
+        # What is there already was meant for an earlier run in the same pane.
+        self._control_read = len(self._commands())
         self._paint = painter(agent)
         self._composer = Composer(agent)
         self._transcript: list[tuple[Voice, str]] = []
@@ -198,8 +199,8 @@ class SimulatedAgent:
     # The screen
 
     def _change(self) -> None:
-        if self._draw_at is None:
-            self._draw_at = time.monotonic() + self._switches.draw_delay
+        wanted = time.monotonic() + self._switches.draw_delay
+        self._draw_at = wanted if self._draw_at is None else min(self._draw_at, wanted)
 
     def _draw(self) -> None:
         columns, rows = self._terminal.size()
@@ -316,7 +317,6 @@ class SimulatedAgent:
                 self._finish()
             else:
                 self._transcript.append(entry)
-            self._draw_at = None
             self._change()
 
     def _finish(self) -> None:
@@ -338,11 +338,15 @@ class SimulatedAgent:
     def _crash(self) -> None:
         self._end = _become_a_shell
 
-    def _obey_control_file(self) -> None:
+    def _commands(self) -> list[bytes]:
+        """The whole lines of the control file so far."""
         if self._control is None or not self._control.exists():
-            return
+            return []
         data = self._control.read_bytes()
-        lines = data[: data.rfind(b"\n") + 1].splitlines()
+        return data[: data.rfind(b"\n") + 1].splitlines()
+
+    def _obey_control_file(self) -> None:
+        lines = self._commands()
         for line in lines[self._control_read :]:
             self._obey(json.loads(line))
             self._change()
@@ -366,7 +370,6 @@ class SimulatedAgent:
                     self._end = _start_again
                 case "exit":
                     self._end = partial(int, value)
-        self._draw_at = None
         self._observe("obeyed", command)
 
 

@@ -44,14 +44,6 @@ def main(agent: str, argv: list[str], journals: str) -> int:
     folder = Path(journals)
     pane = os.environ.get("TMUX_PANE", "outside")
     journal = Journal(journal_of(folder, pane))
-    start = {
-        "agent": agent,
-        "argv": [sys.argv[0], *argv],
-        "cwd": str(Path.cwd()),
-        "environment": dict(os.environ),
-        "pid": os.getpid(),
-    }
-    journal.write("start", start)
     switches = folder / SWITCHES
     recorder = SimulatedAgent(
         agent,
@@ -60,4 +52,12 @@ def main(agent: str, argv: list[str], journals: str) -> int:
         observe=journal.write,
         control=control_of(folder, pane),
     )
+    start = {
+        "agent": agent,
+        "argv": [sys.argv[0], *argv],
+        "cwd": str(Path.cwd()),
+        "environment": dict(os.environ),
+        "pid": os.getpid(),
+    }
+    journal.write("start", start)
     return recorder.run()

@@ -89,8 +89,10 @@ def _new_member(cafleet: Program, fleet_id: int, pane: str, name: str) -> tuple[
 
 
 def wait_until_resting(server: TmuxServer, pane: str) -> None:
-    """Wait until the recorder in ``pane`` has drawn an empty composer and its resting hints."""
-    wait_for(
-        lambda: any(cue in server.screen(pane) for cue in RESTING_CUES),
-        f"{pane} shows a resting agent",
-    )
+    """Wait until the agent in ``pane`` has drawn an empty composer with its resting hints."""
+
+    def rests() -> bool:
+        screen = server.screen(pane)
+        return any(cue in screen for cue in RESTING_CUES) and "interrupt" not in screen
+
+    wait_for(rests, f"{pane} shows a resting agent")
