@@ -13,6 +13,9 @@ from types import FrameType, TracebackType
 
 from demo.launchers import install
 
+# Not the default folder, which may be long: a socket's path may hold about 100 bytes only.
+FOLDERS = "/tmp"
+
 _COMMAND_SECONDS = 30
 _SESSION = "fleet"
 
@@ -43,8 +46,7 @@ class Stage:
     def __enter__(self) -> Stage:
         for number in (signal.SIGTERM, signal.SIGHUP):
             signal.signal(number, _leave)
-        # A socket's path may hold about 100 bytes only, and the default folder may be long.
-        self.folder = Path(tempfile.mkdtemp(prefix="cafleet-demo-", dir="/tmp"))
+        self.folder = Path(tempfile.mkdtemp(prefix="cafleet-demo-", dir=FOLDERS))
         try:
             self._prepare()
         except BaseException:

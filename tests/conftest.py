@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from cafleet.agents.assets import read
 from tests.harness.database import Database
 from tests.harness.fleet import Fleet, found_fleet
 from tests.harness.journals import Recorders
@@ -38,6 +39,15 @@ def environment(tmp_path: Path, recorders: Recorders) -> dict[str, str]:
         "LANG": "C.UTF-8",
         "SHELL": "/bin/sh",
     }
+
+
+@pytest.fixture
+def opencode_preset(environment: dict[str, str]) -> Path:
+    """The preset without which no opencode is started, put in its place."""
+    preset = Path(environment["HOME"]) / ".opencode/agents/cafleet.md"
+    preset.parent.mkdir(parents=True)
+    preset.write_text(read("opencode/cafleet.md"), encoding="utf-8")
+    return preset
 
 
 @pytest.fixture
