@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from contextlib import suppress
 from typing import TYPE_CHECKING, Annotated
 
@@ -93,7 +94,7 @@ def broadcast(
         deliveries = notify(conn, made.delivery_ids)
     outcome = BroadcastWire(
         message=made.summary,
-        recipients=made.recipients,
+        recipients=len(made.delivery_ids),
         deliveries=count_states(deliveries.values()),
     )
     say(to_json(outcome) if json else texts.broadcast(outcome))
@@ -109,7 +110,7 @@ def poll(member_id: MemberId, json: Json = False) -> None:
         pending = messages.poll(conn, member_id=member_id)
         say(to_json(pending) if json else texts.polled(member_id, pending, max_text_len))
         if pending:
-            _mark_seen(conn, member_id, pending)
+            _mark_seen(conn, pending)
 
 
 @app.command("ack", cls=SubjectCommand)
@@ -136,15 +137,12 @@ def show(message_id: MessageId, json: Json = False) -> None:
     say(to_json(MessageWire(message=message)) if json else envelope(message, max_text_len))
 
 
-def _mark_seen(conn: Connection, member_id: int, printed: list[MessageRecord]) -> None:
-    from cafleet.broker import messages
+def _mark_seen(conn: Connection, printed: Sequence[MessageRecord]) -> None:
+    from cafleet.broker import deliveries
 
     # They are printed, so the poll has succeeded; that they were seen is a courtesy to the sender,
     # which a read-only or busy database may refuse.
     with suppress(DatabaseError):
-        messages.mark_seen(
-            conn,
-            member_id=member_id,
-            message_ids=[message.message_id for message in printed],
-            now=utc_now(),
+        deliveries.mark_seen(
+            conn, message_ids=[message.message_id for message in printed], now=utc_now()
         )

@@ -9,7 +9,7 @@ from cafleet.broker import deliveries
 from cafleet.cli.output import warn
 from cafleet.errors import CafleetError
 from cafleet.present.message_text import unreachable_warning
-from cafleet.records import OWED, Delivery
+from cafleet.records import Delivery, DeliveryState
 
 if TYPE_CHECKING:
     from cafleet.store import Connection
@@ -21,8 +21,9 @@ def notify(conn: Connection, message_ids: Sequence[int]) -> dict[int, Delivery]:
     Never raises for a notice that could not be typed: the messages are stored, and a sender that
     saw its command fail would send them again. It is warned instead.
     """
-    known = deliveries.current(conn, message_ids=message_ids)
-    owed = [message_id for message_id, delivery in known.items() if delivery.state in OWED]
+    known = deliveries.states(conn, message_ids=message_ids)
+    # Anything but `queued` is either nobody's business or has been taken up by someone meanwhile.
+    owed = [each for each, delivery in known.items() if delivery.state is DeliveryState.QUEUED]
     if not owed:
         return known
     # Imported only here: it brings the multiplexer with it.

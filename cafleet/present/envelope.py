@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from cafleet.present.visible import visible, visible_body
 from cafleet.records import MessageRecord, MessageType
 
@@ -28,6 +30,6 @@ def envelope(message: MessageRecord, max_text_len: int) -> str:
     return f"{header(message)}\n{visible_body(shortened(message.text, max_text_len))}"
 
 
-def envelopes(messages: list[MessageRecord], max_text_len: int) -> str:
+def envelopes(messages: Sequence[MessageRecord], max_text_len: int) -> str:
     """Several envelopes, a blank line between two."""
     return "\n\n".join(envelope(message, max_text_len) for message in messages)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 from cafleet.present.envelope import envelope, envelopes
 from cafleet.present.visible import visible
@@ -28,7 +28,7 @@ def broadcast(outcome: BroadcastWire) -> str:
     return " ".join([first, *counts])
 
 
-def polled(member_id: int, messages: list[MessageRecord], max_text_len: int) -> str:
+def polled(member_id: int, messages: Sequence[MessageRecord], max_text_len: int) -> str:
     if not messages:
         return f"No messages are waiting for member {member_id}."
     return envelopes(messages, max_text_len)

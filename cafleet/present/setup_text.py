@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from cafleet.present.visible import visible
 
 if TYPE_CHECKING:
-    from cafleet.operations.setup import MigrationReport
+    from cafleet.store.migrate import MigrationReport
 
 
 def migrated(path: str, report: MigrationReport) -> str:
@@ -24,7 +24,7 @@ def migrated(path: str, report: MigrationReport) -> str:
 
 
 def _change(report: MigrationReport) -> str:
-    if report.created:
+    if report.from_version == 0:
         return f"created and migrated to {report.to_version}"
     if report.from_version == report.to_version:
         return f"already at {report.to_version}"
