@@ -64,6 +64,10 @@ class MultiplexerError(CafleetError):
     """tmux (or another multiplexer) is missing, unreachable, too slow, or refused."""
 
 
+class MultiplexerTimeoutError(MultiplexerError):
+    """It did not answer in time; what it was asked for may have been done or not."""
+
+
 class PaneGoneError(MultiplexerError):
     """The pane does not exist any more, or is not the member's."""
 

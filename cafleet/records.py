@@ -47,7 +47,7 @@ class MessageState(StrEnum):
 
 
 class DeliveryState(StrEnum):
-    """What became of the notice of a delivery; the first four of the owed ones are in `OWED`."""
+    """What became of the notice of a delivery."""
 
     NONE = "none"
     QUEUED = "queued"
@@ -57,6 +57,17 @@ class DeliveryState(StrEnum):
     SUBMITTED = "submitted"
     UNSURE = "unsure"
     SEEN = "seen"
+
+
+OWED = frozenset(
+    {
+        DeliveryState.QUEUED,
+        DeliveryState.HELD,
+        DeliveryState.UNREACHABLE,
+        DeliveryState.TYPED,
+    }
+)
+"""The states in which a notice is still due; the same list stands in the index of what is owed."""
 
 
 class ScreenState(StrEnum):

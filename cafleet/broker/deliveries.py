@@ -20,6 +20,12 @@ def states(conn: Connection, *, message_ids: Sequence[int]) -> dict[int, Deliver
     }
 
 
+def recipients(conn: Connection, *, message_ids: Sequence[int]) -> list[int]:
+    """The members that own some deliveries, ids ascending."""
+    rows = queries.list_deliveries(conn, message_ids=message_ids)
+    return sorted({row.owner_member_id for row in rows})
+
+
 def events(conn: Connection, *, message_ids: Sequence[int]) -> list[DeliveryEventRow]:
     """The changes of some deliveries, by message and in order."""
     return queries.list_delivery_events(conn, message_ids=message_ids)

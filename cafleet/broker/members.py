@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
 
 import msgspec
@@ -264,24 +264,33 @@ def refuse_owned_pane(conn: Connection, *, placement: PendingPlacement, pane: st
             )
 
 
-def record_look(
+def record_looks(
     conn: Connection,
     *,
-    member_id: int,
-    screen: ScreenState,
+    looks: Mapping[int, ScreenState],
+    moves: Mapping[int, tuple[str, str, str]],
     now: datetime,
 ) -> None:
-    """Keep what the last look at a member's pane has found."""
-    with transaction(conn):
-        queries.set_placement_look(conn, member_id=member_id, screen=screen, now=clock.stamp(now))
+    """Keep what the last look at some members' panes has found.
 
-
-def follow_pane(conn: Connection, *, member_id: int, pane: str, session: str, window: str) -> None:
-    """Note where a pane was moved to, while it is still the member's."""
+    ``moves`` holds the pane, session and window of those that were moved; a placement that names
+    another pane by now is left alone.
+    """
+    if not looks and not moves:
+        return
     with transaction(conn):
-        queries.set_placement_window(
-            conn, member_id=member_id, mux_pane_id=pane, mux_session=session, mux_window_id=window
-        )
+        for member_id, screen in looks.items():
+            queries.set_placement_look(
+                conn, member_id=member_id, screen=screen, now=clock.stamp(now)
+            )
+        for member_id, (pane, session, window) in moves.items():
+            queries.set_placement_window(
+                conn,
+                member_id=member_id,
+                mux_pane_id=pane,
+                mux_session=session,
+                mux_window_id=window,
+            )
 
 
 def deregister(conn: Connection, *, member_id: int, now: datetime) -> bool:

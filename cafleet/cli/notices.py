@@ -26,11 +26,11 @@ def notify(conn: Connection, message_ids: Sequence[int]) -> dict[int, Delivery]:
     owed = [each for each, delivery in known.items() if delivery.state is DeliveryState.QUEUED]
     if not owed:
         return known
-    # Imported only here: it brings the multiplexer with it.
-    from cafleet import courier
-
     try:
-        known |= courier.notify(conn, owed)
+        # Imported only here: it brings the multiplexer with it.
+        from cafleet.courier import delivery_pass
+
+        known |= delivery_pass.notify(conn, owed)
     except Exception as error:  # noqa: BLE001 - even a fault of ours must not look like "not stored"
         warn(
             f"no notice could be typed ({_cause(error)}); what was sent is stored and waits to be "

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 
 import msgspec
 
-from cafleet.errors import MultiplexerError
+from cafleet.errors import MultiplexerError, MultiplexerTimeoutError
 
 LIMIT = 5.0
 
@@ -42,10 +42,10 @@ def run(
         MultiplexerError: tmux is not on PATH, no server answers at the socket, ``limit`` seconds
             have passed, or a word cannot be passed on (NUL, a lone surrogate).
     """
-    argv = [b"tmux", b"-u", b"-S", _encode(socket), *packed(*commands)]
+    argv = [b"tmux", b"-u", b"-S", encode(socket), *packed(*commands)]
     environment = {k: v for k, v in os.environb.items() if k not in _CALLER}
     if cwd is not None:
-        environment[b"PWD"] = _encode(cwd)
+        environment[b"PWD"] = encode(cwd)
     try:
         # A session of its own: Ctrl-C reaches this program and not the tmux that works for it, and
         # whatever a wrapper around tmux has started ends with it.
@@ -86,7 +86,7 @@ def packed(*commands: Sequence[str]) -> list[bytes]:
         if words:
             words.append(b";")
         for word in command:
-            data = _encode(word)
+            data = encode(word)
             words.append(data[:-1] + b"\\;" if data.endswith(b";") else data)
     return words
 
@@ -96,7 +96,12 @@ def one_line(text: str) -> str:
     return " ".join("".join(c if c.isprintable() else " " for c in text).split())
 
 
-def _encode(word: str) -> bytes:
+def encode(word: str) -> bytes:
+    """The bytes of a word, or of a path, for tmux.
+
+    Raises:
+        MultiplexerError: it holds a NUL or a lone surrogate.
+    """
     if "\0" in word:
         raise MultiplexerError("a NUL character cannot be passed to tmux; remove it")
     try:
@@ -111,7 +116,7 @@ def _finish(process: subprocess.Popen[bytes], stdin: bytes, limit: float) -> tup
         try:
             return process.communicate(stdin, timeout=limit)
         except subprocess.TimeoutExpired:
-            raise MultiplexerError(
+            raise MultiplexerTimeoutError(
                 f"tmux did not answer within {limit:.3g} s; see whether its server hangs"
             ) from None
         finally:

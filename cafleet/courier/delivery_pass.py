@@ -1,0 +1,178 @@
+"""One pass: whatever is owed to some members is typed where they rest, and kept where they do not."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import ExitStack
+from datetime import datetime
+
+from cafleet import clock, settings
+from cafleet.broker import deliveries, fleets, members
+from cafleet.courier.looking import (
+    Sight,
+    Target,
+    by_server,
+    is_at_rest,
+    look_for_rest,
+    moved,
+    target_of,
+)
+from cafleet.courier.payloads import marker, notices
+from cafleet.courier.submission import Draft, Fate, Outcome, submit, type_and_submit
+from cafleet.errors import MultiplexerError, PaneLockedError
+from cafleet.panes import Multiplexer, multiplexer, pane_lock
+from cafleet.records import Delivery, DeliveryState
+from cafleet.store import Connection
+from cafleet.store.rows import OwedRow
+
+LOCK_SECONDS = 10.0
+
+_SETTLED_AS = {Fate.SUBMITTED: DeliveryState.SUBMITTED, Fate.UNSURE: DeliveryState.UNSURE}
+
+
+class Pass:
+    """A pass over the panes of some members, one server at a time, all its panes side by side."""
+
+    def __init__(
+        self,
+        conn: Connection,
+        *,
+        now: Callable[[], datetime] = clock.utc_now,
+        sleep: Callable[[float], None] = time.sleep,
+    ) -> None:
+        self._conn = conn
+        self._now = now
+        self._sleep = sleep
+        self._max_text_len = settings.max_text_len()
+
+    def run(self, member_ids: Sequence[int]) -> None:
+        """Deliver what is owed to these members. A pane that fails is noted, and fails alone.
+
+        Members whose pane is still pending keep what they are owed.
+        """
+        database_id = fleets.database_id(self._conn)
+        found = [members.find(self._conn, member_id=member_id) for member_id in member_ids]
+        targets = [target_of(member, database_id) for member in found if member is not None]
+        for here in by_server([target for target in targets if target is not None]):
+            try:
+                mux = multiplexer(here[0].backend, here[0].socket)
+            except MultiplexerError as error:
+                self._postpone(here, DeliveryState.UNREACHABLE, str(error))
+                continue
+            # Whoever can be served at once does not wait for a pane that another is typing into.
+            busy = self._serve(mux, here, lock_seconds=0)
+            for target in busy:
+                if self._serve(mux, [target], lock_seconds=LOCK_SECONDS):
+                    self._postpone(
+                        [target], DeliveryState.HELD, "another process is typing into the pane"
+                    )
+
+    def _serve(
+        self, mux: Multiplexer, targets: Sequence[Target], *, lock_seconds: float
+    ) -> list[Target]:
+        """Serve the panes whose lock is to be had; the others are returned."""
+        held, busy = [], []
+        with ExitStack() as locks:
+            for target in targets:
+                try:
+                    locks.enter_context(pane_lock(target.socket, target.pane, limit=lock_seconds))
+                except PaneLockedError:
+                    busy.append(target)
+                except MultiplexerError as error:
+                    self._postpone([target], DeliveryState.HELD, str(error))
+                else:
+                    held.append(target)
+            self._settle_unfinished(mux, held)
+            self._deliver(mux, held)
+        return busy
+
+    def _settle_unfinished(self, mux: Multiplexer, targets: Sequence[Target]) -> None:
+        """Settle what a pass that ended too early has left as typed: we hold its lock now."""
+        drafts = []
+        for target in targets:
+            typed = [row for row in self._owed(target) if row.delivery_state is DeliveryState.TYPED]
+            if typed:
+                drafts.append(self._draft(target, typed))
+        for target_pane, outcome in submit(mux, drafts, patience=0, sleep=self._sleep).items():
+            draft = next(each for each in drafts if each.target.pane == target_pane)
+            self._settle(draft, outcome)
+
+    def _deliver(self, mux: Multiplexer, targets: Sequence[Target]) -> None:
+        owing = [target for target in targets if self._owed(target)]
+        seen = look_for_rest(mux, owing, sleep=self._sleep)
+        self._remember(owing, seen)
+        for target in owing:
+            sight = seen[target.pane]
+            if not is_at_rest(sight):
+                self._postpone([target], sight.owed_state, sight.reason)
+        drafts = {}
+        for target in owing:
+            if is_at_rest(seen[target.pane]):
+                marked = self._mark_typed(target)
+                if marked:
+                    drafts[target.pane] = self._draft(target, marked)
+        for pane, outcome in type_and_submit(mux, drafts, sleep=self._sleep).items():
+            self._settle(drafts[pane], outcome)
+
+    def _mark_typed(self, target: Target) -> list[OwedRow]:
+        """Commit, before the first byte, that what is owed to a member is being typed."""
+        owed = self._owed(target)
+        marked = deliveries.mark_typed(
+            self._conn, message_ids=[row.message_id for row in owed], now=self._now()
+        )
+        return [row for row in owed if row.message_id in marked]
+
+    def _draft(self, target: Target, rows: Sequence[OwedRow]) -> Draft:
+        return Draft(
+            target=target,
+            text=notices(rows, self._max_text_len),
+            marker=marker(rows[-1].message_id),
+            unique=True,
+            message_ids=[row.message_id for row in rows],
+        )
+
+    def _settle(self, draft: Draft, outcome: Outcome) -> None:
+        state = _SETTLED_AS.get(outcome.fate)
+        if state is None:
+            state = DeliveryState.UNREACHABLE if outcome.gone else DeliveryState.HELD
+        deliveries.settle(
+            self._conn,
+            message_ids=draft.message_ids,
+            state=state,
+            reason=None if outcome.fate is Fate.SUBMITTED else outcome.evidence,
+            evidence=outcome.evidence,
+            now=self._now(),
+        )
+
+    def _postpone(self, targets: Sequence[Target], state: DeliveryState, reason: str) -> None:
+        for target in targets:
+            deliveries.postpone(
+                self._conn,
+                message_ids=[row.message_id for row in self._owed(target)],
+                state=state,
+                reason=reason,
+                now=self._now(),
+            )
+
+    def _owed(self, target: Target) -> list[OwedRow]:
+        return deliveries.owed(self._conn, member_ids=[target.member_id])
+
+    def _remember(self, targets: Sequence[Target], seen: Mapping[str, Sight]) -> None:
+        """Keep the looks for the roster, and follow panes that were moved."""
+        members.record_looks(
+            self._conn,
+            looks={target.member_id: seen[target.pane].look.state for target in targets},
+            moves={
+                target.member_id: (target.pane, *place)
+                for target in targets
+                if (place := moved(target, seen[target.pane])) is not None
+            },
+            now=self._now(),
+        )
+
+
+def notify(conn: Connection, message_ids: Sequence[int]) -> dict[int, Delivery]:
+    """One pass for the recipients of some messages; what is known of those messages afterwards."""
+    Pass(conn).run(deliveries.recipients(conn, message_ids=message_ids))
+    return deliveries.states(conn, message_ids=message_ids)

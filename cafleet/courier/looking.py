@@ -1,0 +1,126 @@
+"""Looking at members' panes: whose they are, and what the agents in them are doing."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Sequence
+
+import msgspec
+
+from cafleet.agents.judge import judge
+from cafleet.errors import MultiplexerError, PaneGoneError
+from cafleet.panes import Multiplexer, PaneTag, belongs
+from cafleet.records import Backend, CodingAgent, DeliveryState, MemberRecord, ScreenState
+from cafleet.screens import Look, Picture
+
+# Two pictures so far apart have to agree that a pane is at rest.
+REST_SECONDS = 0.3
+
+
+class Target(msgspec.Struct, frozen=True, kw_only=True):
+    """A member's pane, as its placement has it."""
+
+    member_id: int
+    backend: Backend
+    pane: str
+    socket: str | None
+    session: str
+    window: str
+    agent: CodingAgent
+    tag: PaneTag
+
+
+class Sight(msgspec.Struct, frozen=True, kw_only=True):
+    """What was seen. ``picture`` is null where there is no such pane, ``unreachable`` says that
+    nobody could look."""
+
+    look: Look
+    picture: Picture | None = None
+    unreachable: bool = False
+
+    @property
+    def owed_state(self) -> DeliveryState:
+        """What a notice is that cannot be typed because of this sight."""
+        if self.unreachable or self.look.state is ScreenState.GONE:
+            return DeliveryState.UNREACHABLE
+        return DeliveryState.HELD
+
+    @property
+    def reason(self) -> str:
+        """Why, in a few words."""
+        return self.look.cue if self.unreachable else f"{self.look.state}: {self.look.cue}"
+
+
+def target_of(member: MemberRecord, database_id: str) -> Target | None:
+    """The pane to look at, or ``None`` while the member has none."""
+    placement = member.placement
+    if placement is None or placement.mux_pane_id is None:
+        return None
+    return Target(
+        member_id=member.member_id,
+        backend=placement.backend,
+        pane=placement.mux_pane_id,
+        socket=placement.mux_socket,
+        session=placement.mux_session,
+        window=placement.mux_window_id,
+        agent=placement.coding_agent,
+        tag=PaneTag(database_id=database_id, fleet_id=member.fleet_id, member_id=member.member_id),
+    )
+
+
+def look_at(mux: Multiplexer, targets: Sequence[Target]) -> dict[str, Sight]:
+    """One picture of each pane, judged; by pane id."""
+    pictures = mux.pictures([target.pane for target in targets])
+    return {target.pane: _sight(target, pictures[target.pane]) for target in targets}
+
+
+def look_for_rest(
+    mux: Multiplexer, targets: Sequence[Target], *, sleep: Callable[[float], None] = time.sleep
+) -> dict[str, Sight]:
+    """The same, where *rest* means that a second picture a moment later agrees."""
+    seen = look_at(mux, targets)
+    resting = [target for target in targets if is_at_rest(seen[target.pane])]
+    if resting:
+        sleep(REST_SECONDS)
+        seen |= look_at(mux, resting)
+    return seen
+
+
+def is_at_rest(sight: Sight) -> bool:
+    return sight.look.state is ScreenState.REST
+
+
+def _sight(target: Target, picture: Picture | MultiplexerError) -> Sight:
+    if isinstance(picture, PaneGoneError):
+        return _gone("the pane does not exist any more")
+    if isinstance(picture, MultiplexerError):
+        return Sight(look=Look(state=ScreenState.UNKNOWN, cue=str(picture)), unreachable=True)
+    if not belongs(
+        picture,
+        tag=target.tag,
+        socket=target.socket,
+        session=target.session,
+        window=target.window,
+    ):
+        return _gone("the pane is another's now")
+    return Sight(look=judge(picture, target.agent), picture=picture)
+
+
+def _gone(cue: str) -> Sight:
+    return Sight(look=Look(state=ScreenState.GONE, cue=cue))
+
+
+def moved(target: Target, sight: Sight) -> tuple[str, str] | None:
+    """The session and window that a pane was moved to, or ``None`` if it is where it was."""
+    picture = sight.picture
+    if picture is None or (picture.session, picture.window) == (target.session, target.window):
+        return None
+    return picture.session, picture.window
+
+
+def by_server(targets: Sequence[Target]) -> list[list[Target]]:
+    """The targets in groups that share a server."""
+    servers: dict[tuple[Backend, str | None], list[Target]] = {}
+    for target in targets:
+        servers.setdefault((target.backend, target.socket), []).append(target)
+    return list(servers.values())

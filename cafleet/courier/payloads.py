@@ -1,0 +1,60 @@
+"""What is typed into a pane, as text without anything that a terminal or an agent could obey."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+
+from cafleet.store.rows import OwedRow
+
+# One payload tells the newest of so many notices; the member is to poll the others.
+NOTICES_PER_PAYLOAD = 10
+
+_LINE_BREAK = re.compile("\r\n|[\n\v\f\r\x85\u2028\u2029]")
+_CONTROL = re.compile("[\x00-\x1f\x7f-\x9f]")
+_SHOWN_BREAK = "⏎"
+
+
+def notice(message: OwedRow, max_text_len: int) -> str:
+    """One notice, two lines: what came from whom and when, and the body, cut and flattened."""
+    sender = message.from_name if message.from_name is not None else "unknown"
+    head = f"{marker(message.message_id)} {message.from_member_id} ({safe_name(sender)})"
+    return f"{head} {message.created_at}]\n{flattened(message.text, max_text_len)}"
+
+
+def marker(message_id: int) -> str:
+    """What a notice of this message begins with, and no other text of ours."""
+    return f"[cafleet msg {message_id} from"
+
+
+def notices(messages: Sequence[OwedRow], max_text_len: int) -> str:
+    """What is owed to one member, oldest first, as one payload.
+
+    It ends in a space: a body that ends in ``@word`` would else open a menu that eats the Enter.
+    """
+    shown = messages[-NOTICES_PER_PAYLOAD:]
+    lines = [notice(message, max_text_len) for message in shown]
+    left_out = len(messages) - len(shown)
+    if left_out:
+        lines.insert(0, f"[cafleet] {left_out} older messages: cafleet message poll")
+    return "\n".join(lines) + " "
+
+
+def poll_request(member_id: int) -> str:
+    """The line of a ping."""
+    return (
+        f"cafleet message poll {member_id} - run this now, act on what is there, then resume any "
+        f"unfinished work "
+    )
+
+
+def flattened(body: str, max_text_len: int) -> str:
+    """A body on one line, cut to ``max_text_len`` code points and an ellipsis."""
+    cut = f"{body[:max_text_len]}…" if len(body) > max_text_len else body
+    return _CONTROL.sub("", _LINE_BREAK.sub(_SHOWN_BREAK, cut))
+
+
+def safe_name(name: str) -> str:
+    """A name that no shell would read as a command in a line that an agent may paste into one."""
+    shown = _LINE_BREAK.sub(_SHOWN_BREAK, name).replace("\t", _SHOWN_BREAK)
+    return _CONTROL.sub("", shown.replace("`", "ˋ").replace("$(", "$﹙"))

@@ -1,0 +1,140 @@
+"""Typing into panes at rest, and proving it: paste, look, Enter, look.
+
+Enter is pressed only after a look that shows our text and nothing else in the composer, so it
+never answers a question and never sends another's draft. What no look proves is *unsure*, and is
+never typed again.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Mapping
+from enum import StrEnum
+
+import msgspec
+
+from cafleet.agents.echo import holds_marker, holds_only
+from cafleet.courier.looking import Sight, Target, look_at
+from cafleet.errors import MultiplexerTimeoutError, PaneGoneError
+from cafleet.panes import Multiplexer
+from cafleet.records import ScreenState
+
+# With no gap an agent takes the Enter for a part of the paste (measured on the real ones).
+PASTE_SECONDS = 1.0
+LOOK_SECONDS = 0.25
+# How long the text may take to appear, and to leave the composer after an Enter.
+PATIENCE_SECONDS = 1.5
+ENTERS = 3
+
+
+class Fate(StrEnum):
+    """How the typing into one pane has ended."""
+
+    SUBMITTED = "submitted"
+    UNSURE = "unsure"
+    REFUSED = "refused"
+
+
+class Outcome(msgspec.Struct, frozen=True, kw_only=True):
+    """``refused`` means that not a byte was typed; ``gone`` then, that the pane is not there."""
+
+    fate: Fate
+    evidence: str
+    gone: bool = False
+
+
+class Draft(msgspec.Struct, frozen=True, kw_only=True):
+    """A text for one pane, and a part of it that stands in the transcript once it is submitted.
+
+    ``unique`` says that nothing else could have put that part there. ``message_ids`` are the
+    messages that it tells of, if any.
+    """
+
+    target: Target
+    text: str
+    marker: str
+    unique: bool
+    message_ids: list[int] = []
+
+
+class _Attempt:
+    """A draft on its way; the times are those of the monotonic clock that the caller counts."""
+
+    def __init__(self, draft: Draft, *, patience: float) -> None:
+        self.draft = draft
+        self.enters = 0
+        self.patience = patience
+        self.outcome: Outcome | None = None
+
+    def judge(self, sight: Sight) -> bool:
+        """Take in what a look shows; whether Enter is to be pressed now."""
+        look = sight.look
+        if look.state in {ScreenState.GONE, ScreenState.SHELL}:
+            self._end(Fate.UNSURE, f"{look.state}: {look.cue}")
+        elif holds_only(look, self.draft.text, self.draft.target.agent):
+            if self.enters == 0 or self.patience <= 0:
+                if self.enters < ENTERS:
+                    return True
+                self._end(Fate.UNSURE, f"the text is still there after {ENTERS} Enters")
+        elif look.state in {ScreenState.REST, ScreenState.WORKING} and not look.composer:
+            if (self.enters or self.draft.unique) and holds_marker(look, self.draft.marker):
+                self._end(Fate.SUBMITTED, "the composer is empty, the text is in the transcript")
+            elif self.enters and look.state is ScreenState.WORKING:
+                self._end(Fate.SUBMITTED, "the composer is empty and the agent works")
+            elif self.patience <= 0:
+                self._end(Fate.UNSURE, "the composer is empty and the text is not on the screen")
+        elif self.patience <= 0:
+            self._end(Fate.UNSURE, f"{look.state}: {look.cue}")
+        return False
+
+    def entered(self) -> None:
+        self.enters += 1
+        self.patience = PATIENCE_SECONDS
+
+    def _end(self, fate: Fate, evidence: str) -> None:
+        self.outcome = Outcome(fate=fate, evidence=evidence)
+
+
+def type_and_submit(
+    mux: Multiplexer,
+    drafts: Mapping[str, Draft],
+    *,
+    sleep: Callable[[float], None] = time.sleep,
+) -> dict[str, Outcome]:
+    """Type each draft into its pane, side by side; by pane id.
+
+    The caller holds the panes' locks and has just found them at rest.
+    """
+    failed = mux.paste({pane: draft.text for pane, draft in drafts.items()})
+    refused = {
+        pane: Outcome(fate=Fate.REFUSED, evidence=str(error), gone=isinstance(error, PaneGoneError))
+        for pane, error in failed.items()
+        if not isinstance(error, MultiplexerTimeoutError)
+    }
+    typed = [draft for pane, draft in drafts.items() if pane not in refused]
+    if typed:
+        sleep(PASTE_SECONDS)
+    return refused | submit(mux, typed, sleep=sleep)
+
+
+def submit(
+    mux: Multiplexer,
+    drafts: list[Draft],
+    *,
+    patience: float = PATIENCE_SECONDS,
+    sleep: Callable[[float], None] = time.sleep,
+) -> dict[str, Outcome]:
+    """Press Enter on drafts that were pasted, each as often as the looks call for it."""
+    attempts = {draft.target.pane: _Attempt(draft, patience=patience) for draft in drafts}
+    while going := [each for each in attempts.values() if each.outcome is None]:
+        seen = look_at(mux, [each.draft.target for each in going])
+        ready = [each for each in going if each.judge(seen[each.draft.target.pane])]
+        if ready:
+            # A failure to press shows as text that stays; the next look decides.
+            mux.enter([each.draft.target.pane for each in ready])
+            for each in ready:
+                each.entered()
+        sleep(LOOK_SECONDS)
+        for each in going:
+            each.patience -= LOOK_SECONDS
+    return {pane: each.outcome for pane, each in attempts.items() if each.outcome is not None}

@@ -1,0 +1,1 @@
+"""What spans the registry, the panes and the agents, with what each undoes when it fails."""

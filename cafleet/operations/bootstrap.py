@@ -1,0 +1,147 @@
+"""`fleet create`: this pane becomes the Director of a new fleet, with a monitor beside it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import msgspec
+
+from cafleet import clock
+from cafleet.agents import agent, default_monitor_prompt
+from cafleet.broker import fleets, lifecycle, members
+from cafleet.broker.lifecycle import NewFleet, OpenedPane
+from cafleet.errors import CafleetError, RefusedError
+from cafleet.operations.opening import Handover, Opening, add_remains
+from cafleet.panes import CallerPane, Multiplexer, PaneTag, detect_caller, multiplexer, parse_tag
+from cafleet.records import CodingAgent, FleetRecord, MemberRecord, MemberStatus
+from cafleet.store import Connection
+
+# Others wait for the write lock while the pane opens, so it must not take long.
+SPLIT_SECONDS = 2.0
+
+
+class CreatedFleet(msgspec.Struct, frozen=True, kw_only=True):
+    fleet: FleetRecord
+    director: MemberRecord
+    monitor: MemberRecord
+
+
+def create_fleet(
+    conn: Connection,
+    *,
+    name: str,
+    coding_agent: CodingAgent,
+    monitor_prompt: Callable[[], str] | None,
+    monitor_model: str | None,
+) -> CreatedFleet:
+    """Create a fleet whose Director is the calling pane. ``monitor_prompt`` reads the prompt of the
+    monitor, ``None`` stands for the one that is shipped.
+
+    Raises:
+        MultiplexerError: this is no usable pane, or the monitor's could not be opened.
+        RefusedError: a living fleet owns this pane.
+        UsageError: the model or a placeholder of the prompt is not valid.
+        AgentError: the coding agent cannot be started.
+    """
+    caller = detect_caller()
+    database_id = fleets.database_id(conn)
+    _refuse_tagged(conn, caller, database_id)
+    home = members.PendingPlacement(
+        backend=caller.backend,
+        socket=caller.socket,
+        session=caller.session,
+        window=caller.window,
+        coding_agent=coding_agent,
+    )
+    members.refuse_owned_pane(conn, placement=home, pane=caller.pane)
+    prompt = default_monitor_prompt() if monitor_prompt is None else monitor_prompt()
+    spawned = agent(coding_agent)
+    if monitor_model is not None:
+        spawned.check_model(monitor_model)
+    spawned.program()
+    opening = Opening(
+        agent=spawned,
+        display_name="monitor",
+        prompt=prompt,
+        model=monitor_model,
+        effort=None,
+        monitor=True,
+    )
+    made = _make(conn, name, home, caller, opening, database_id)
+    return CreatedFleet(
+        fleet=fleets.get(conn, fleet_id=made.fleet_id),
+        director=members.get(conn, member_id=made.director_member_id),
+        monitor=members.get(conn, member_id=made.monitor_member_id),
+    )
+
+
+def _make(
+    conn: Connection,
+    name: str,
+    home: members.PendingPlacement,
+    caller: CallerPane,
+    opening: Opening,
+    database_id: str,
+) -> NewFleet:
+    mux = multiplexer(caller.backend, caller.socket)
+    undo: list[Callable[[BaseException], None]] = []
+
+    def spawn(made: NewFleet) -> OpenedPane:
+        tag = _tag(database_id, made.fleet_id, made.monitor_member_id)
+        _sweep(mux, tag)
+        handover = Handover(mux, opening, tag, director_member_id=made.director_member_id)
+        undo.append(handover.undo)
+        opened = handover.open(caller.pane, limit=SPLIT_SECONDS)
+        undo.append(lambda failure: _untag(mux, caller.pane, failure))
+        mux.set_tag(caller.pane, _tag(database_id, made.fleet_id, made.director_member_id))
+        return OpenedPane(session=opened.session, window=opened.window, pane=opened.pane)
+
+    try:
+        return lifecycle.create(
+            conn,
+            name=name,
+            director=home,
+            director_pane=caller.pane,
+            spawn_monitor=spawn,
+            now=clock.utc_now(),
+        )
+    except BaseException as failure:
+        # The transaction is rolled back and closed by now; only then are panes touched.
+        for step in reversed(undo):
+            step(failure)
+        raise
+
+
+def _tag(database_id: str, fleet_id: int, member_id: int) -> PaneTag:
+    return PaneTag(database_id=database_id, fleet_id=fleet_id, member_id=member_id)
+
+
+def _sweep(mux: Multiplexer, tag: PaneTag) -> None:
+    """Close what is left of a bootstrap that ended before its commit: its ids are minted again."""
+    for pane, text in mux.tagged_panes().items():
+        if text == tag.text():
+            mux.kill(pane, missing_ok=True)
+
+
+def _untag(mux: Multiplexer, pane: str, failure: BaseException) -> None:
+    try:
+        mux.set_tag(pane, None)
+    except CafleetError as error:
+        add_remains(failure, f"pane {pane} may still be tagged: {error}")
+
+
+def _refuse_tagged(conn: Connection, caller: CallerPane, database_id: str) -> None:
+    if not caller.tag:
+        return
+    tag = parse_tag(caller.tag)
+    if tag is None or tag.database_id != database_id:
+        raise RefusedError(
+            f"this pane belongs to a fleet of another database; use another pane, or free it with: "
+            f"tmux set-option -pu -t '{caller.pane}' @cafleet"
+        )
+    owner = members.find(conn, member_id=tag.member_id)
+    if owner is not None and owner.status is MemberStatus.ACTIVE and owner.fleet_id == tag.fleet_id:
+        raise RefusedError(
+            f"this pane is that of member {owner.member_id} of fleet {owner.fleet_id}; use another pane, "
+            f"or delete that fleet first with `cafleet fleet delete {owner.fleet_id}`"
+        )

@@ -1,0 +1,56 @@
+"""`member capture`: what a member's pane shows."""
+
+from __future__ import annotations
+
+import msgspec
+
+from cafleet import clock
+from cafleet.courier.looking import look_at
+from cafleet.errors import MultiplexerError, PaneGoneError
+from cafleet.operations.reaching import pane_target
+from cafleet.panes import multiplexer
+from cafleet.store import Connection
+
+
+class Capture(msgspec.Struct, frozen=True, kw_only=True):
+    """``lines`` is what was asked for; the hash is over the UTF-8 of ``content``, in hexadecimal."""
+
+    member_id: int
+    pane_id: str
+    lines: int
+    content: str
+    captured_at: str
+    content_sha256: str
+
+
+def capture_member(conn: Connection, *, member_id: int, lines: int, ansi: bool) -> Capture:
+    """The last ``lines`` drawn lines of a member's pane; nothing is stored.
+
+    Raises:
+        UnknownIdError, RefusedError: the member has no pane.
+        PaneGoneError: the pane is gone, or another's.
+        MultiplexerError: its server cannot be reached.
+    """
+    from hashlib import sha256
+
+    target = pane_target(conn, member_id=member_id)
+    mux = multiplexer(target.backend, target.socket)
+    sight = look_at(mux, [target])[target.pane]
+    if sight.unreachable:
+        raise MultiplexerError(sight.reason)
+    if sight.picture is None:
+        raise PaneGoneError(
+            f"pane {target.pane} of member {member_id} is gone ({sight.look.cue}); delete the member with "
+            f"`cafleet member delete {member_id}`"
+        )
+    content = mux.capture([target.pane], lines=lines, ansi=ansi)[target.pane]
+    if isinstance(content, MultiplexerError):
+        raise content
+    return Capture(
+        member_id=member_id,
+        pane_id=target.pane,
+        lines=lines,
+        content=content,
+        captured_at=clock.stamp(clock.utc_now()),
+        content_sha256=sha256(content.encode("utf-8", "surrogateescape")).hexdigest(),
+    )

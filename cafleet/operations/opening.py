@@ -1,0 +1,146 @@
+"""Opening a member's pane with its agent in it, for the first monitor and for all members alike."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+
+import msgspec
+
+from cafleet import settings
+from cafleet.agents.base import Agent, SpawnRequest
+from cafleet.errors import CafleetError, MultiplexerError
+from cafleet.operations.placeholders import fill
+from cafleet.panes import Multiplexer, NewPane, PaneTag
+
+
+class Opening(msgspec.Struct, frozen=True, kw_only=True):
+    """Who is to be started and how; ``prompt`` still has its placeholders."""
+
+    agent: Agent
+    display_name: str
+    prompt: str
+    model: str | None
+    effort: str | None
+    monitor: bool
+    permission_mode: str | None = None
+    agent_args: tuple[str, ...] = ()
+
+
+class Handover:
+    """One pane that is being opened, and what must go again if it fails."""
+
+    def __init__(
+        self, mux: Multiplexer, opening: Opening, tag: PaneTag, *, director_member_id: int
+    ) -> None:
+        self._mux = mux
+        self._opening = opening
+        self._tag = tag
+        self._director_member_id = director_member_id
+        self._database = settings.database_path()
+        self.pane: NewPane | None = None
+
+    def open(self, beside: str, *, limit: float) -> NewPane:
+        """Open the pane; ``limit`` is in seconds.
+
+        Raises:
+            UsageError: the prompt has a broken or unknown placeholder.
+            MultiplexerError: there is no pane; says what is left of it.
+        """
+        from cafleet.panes.split import ARGV_LIMIT_BYTES, command_bytes
+
+        prompt = fill(self._opening.prompt, self._values())
+        env = {settings.DATABASE_URL: settings.database_url(self._database)}
+        argv = self._argv(prompt, readable_file=None)
+        if command_bytes(argv, env) > ARGV_LIMIT_BYTES:
+            path = self._write(prompt)
+            argv = self._argv(
+                f"Read the file {path} now: it is your whole task. Then do what it says.",
+                readable_file=path,
+            )
+        self.pane = self._mux.split(
+            beside, env=env, argv=argv, tag=self._tag, cwd=_current_folder(), limit=limit
+        )
+        return self.pane
+
+    def undo(self, failure: BaseException) -> None:
+        """Close the pane and remove the prompt's file; what remains is added to ``failure``."""
+        remains = []
+        if self.pane is not None:
+            try:
+                self._mux.kill(self.pane.pane, missing_ok=True)
+            except CafleetError as error:
+                remains.append(f"pane {self.pane.pane} could not be closed: {error}")
+        try:
+            remove_prompt_file(self._database, self._tag.member_id)
+        except OSError as error:
+            remains.append(f"{prompt_file(self._database, self._tag.member_id)}: {error.strerror}")
+        for what in remains:
+            add_remains(failure, what)
+
+    def _values(self) -> Mapping[str, object]:
+        return {
+            "fleet_id": self._tag.fleet_id,
+            "member_id": self._tag.member_id,
+            "director_member_id": self._director_member_id,
+            "coding_agent": self._opening.agent.name,
+        }
+
+    def _argv(self, prompt: str, *, readable_file: str | None) -> list[str]:
+        return self._opening.agent.argv(
+            SpawnRequest(
+                display_name=self._opening.display_name,
+                prompt=prompt,
+                model=self._opening.model,
+                effort=self._opening.effort,
+                monitor=self._opening.monitor,
+                permission_mode=self._opening.permission_mode,
+                extra_args=self._opening.agent_args,
+                writable_dir=os.path.dirname(self._database),
+                readable_file=readable_file,
+            )
+        )
+
+    def _write(self, prompt: str) -> str:
+        path = prompt_file(self._database, self._tag.member_id)
+        try:
+            # An older file of this name is that of a member that was never committed.
+            remove_prompt_file(self._database, self._tag.member_id)
+            handle = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+            with open(handle, "w", encoding="utf-8", newline="") as file:
+                file.write(prompt)
+        except OSError as error:
+            raise CafleetError(
+                f"the prompt is too long for tmux and cannot be written to {path} ({error.strerror}); "
+                f"make room there, or shorten it"
+            ) from error
+        return path
+
+
+def prompt_file(database: str, member_id: int) -> str:
+    """Where a member's spawn prompt is kept if it is too long for the multiplexer."""
+    return f"{database}.prompt-{member_id}.txt"
+
+
+def remove_prompt_file(database: str, member_id: int) -> None:
+    """Remove a member's prompt file, if there is one."""
+    path = prompt_file(database, member_id)
+    if os.path.lexists(path):
+        os.unlink(path)
+
+
+def add_remains(failure: BaseException, what: str) -> None:
+    """Note beside the first cause what a clean-up could not undo."""
+    if isinstance(failure, CafleetError):
+        failure.add_remains(what)
+    else:
+        failure.add_note(what)
+
+
+def _current_folder() -> str:
+    try:
+        return os.getcwd()
+    except OSError as error:
+        raise MultiplexerError(
+            "the current folder does not exist any more; change to one that does"
+        ) from error

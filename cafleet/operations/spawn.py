@@ -1,0 +1,145 @@
+"""`member create`: a member is registered, its pane opened, and nothing left behind by a failure."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import msgspec
+
+from cafleet import clock
+from cafleet.agents import agent
+from cafleet.broker import fleets, members
+from cafleet.courier.looking import look_at, target_of
+from cafleet.errors import CafleetError, RefusedError
+from cafleet.operations.opening import Handover, Opening, add_remains
+from cafleet.panes import Multiplexer, PaneTag, detect_caller, multiplexer
+from cafleet.records import Backend, CodingAgent, MemberRecord, ScreenState
+from cafleet.store import Connection
+
+SPLIT_SECONDS = 5.0
+
+
+class _Beside(msgspec.Struct, frozen=True, kw_only=True):
+    """The pane that a new one opens beside."""
+
+    mux: Multiplexer
+    backend: Backend
+    pane: str
+    session: str
+    window: str
+
+
+def create_member(
+    conn: Connection,
+    *,
+    fleet_id: int,
+    name: str,
+    description: str,
+    coding_agent: CodingAgent | None,
+    model: str | None,
+    effort: str | None,
+    monitor: bool,
+    permission_mode: str | None,
+    agent_args: tuple[str, ...],
+    read_body: Callable[[], str],
+) -> MemberRecord:
+    """Register a member and open its pane. ``read_body`` reads its spawn prompt.
+
+    Raises:
+        UnknownIdError: the fleet is unknown or deleted.
+        RefusedError: the Director is not active, or the role is taken or not to be had yet.
+        UsageError: the model, the effort or a placeholder is not valid.
+        BodyError: the prompt cannot be read.
+        AgentError, MultiplexerError: the agent cannot be started.
+    """
+    director = members.active_director(conn, fleet_id=fleet_id)
+    spawned = agent(coding_agent or _own_agent(director))
+    if model is not None:
+        spawned.check_model(model)
+    if effort is not None:
+        spawned.check_effort(effort)
+    members.check_role(conn, fleet_id=fleet_id, monitor=monitor)
+    opening = Opening(
+        agent=spawned,
+        display_name=name,
+        prompt=read_body(),
+        model=model,
+        effort=effort,
+        monitor=monitor,
+        permission_mode=permission_mode,
+        agent_args=agent_args,
+    )
+    database_id = fleets.database_id(conn)
+    beside = _beside(director, database_id)
+    spawned.program()
+    member_id = members.register(
+        conn,
+        fleet_id=fleet_id,
+        name=name,
+        description=description,
+        monitor=monitor,
+        placement=members.PendingPlacement(
+            backend=beside.backend,
+            socket=beside.mux.socket,
+            session=beside.session,
+            window=beside.window,
+            coding_agent=spawned.name,
+        ),
+        now=clock.utc_now(),
+    )
+    tag = PaneTag(database_id=database_id, fleet_id=fleet_id, member_id=member_id)
+    handover = Handover(beside.mux, opening, tag, director_member_id=director.member_id)
+    try:
+        opened = handover.open(beside.pane, limit=SPLIT_SECONDS)
+        members.set_pane(
+            conn,
+            member_id=member_id,
+            session=opened.session,
+            window=opened.window,
+            pane=opened.pane,
+        )
+        return members.get(conn, member_id=member_id)
+    except BaseException as failure:
+        handover.undo(failure)
+        _withdraw(conn, member_id, failure)
+        raise
+
+
+def _own_agent(director: MemberRecord) -> CodingAgent:
+    if director.placement is None:
+        raise RefusedError(
+            f"the Director, member {director.member_id}, has no placement that would tell its coding agent; "
+            f"pass --coding-agent"
+        )
+    return director.placement.coding_agent
+
+
+def _beside(director: MemberRecord, database_id: str) -> _Beside:
+    """The Director's pane if it lives, else the caller's."""
+    target = target_of(director, database_id)
+    if target is not None:
+        mux = multiplexer(target.backend, target.socket)
+        sight = look_at(mux, [target])[target.pane]
+        if sight.picture is not None and sight.look.state is not ScreenState.GONE:
+            return _Beside(
+                mux=mux,
+                backend=target.backend,
+                pane=target.pane,
+                session=sight.picture.session,
+                window=sight.picture.window,
+            )
+    caller = detect_caller()
+    return _Beside(
+        mux=multiplexer(caller.backend, caller.socket),
+        backend=caller.backend,
+        pane=caller.pane,
+        session=caller.session,
+        window=caller.window,
+    )
+
+
+def _withdraw(conn: Connection, member_id: int, failure: BaseException) -> None:
+    try:
+        members.deregister(conn, member_id=member_id, now=clock.utc_now())
+    except CafleetError as error:
+        add_remains(failure, f"member {member_id} is still registered: {error}")

@@ -1,0 +1,144 @@
+"""`member delete` and `fleet delete`: who leaves, and what becomes of the panes."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import msgspec
+
+from cafleet import clock, settings
+from cafleet.broker import fleets, lifecycle, members
+from cafleet.courier.looking import Sight, Target, by_server, look_at, target_of
+from cafleet.errors import CafleetError, MultiplexerError
+from cafleet.operations.opening import remove_prompt_file
+from cafleet.panes import multiplexer
+from cafleet.records import MemberKind, MemberRecord, ScreenState
+from cafleet.store import Connection
+
+KILLED = "killed"
+ALREADY_GONE = "already gone"
+PENDING = "pending"
+NO_PLACEMENT = "no placement"
+RUNNING = "still running"
+
+
+class PaneFate(msgspec.Struct, frozen=True, kw_only=True):
+    """What became of a member's pane; ``pane_id`` is null where there was none."""
+
+    member_id: int
+    pane_id: str | None
+    status: str
+
+
+class FleetTeardown(msgspec.Struct, frozen=True, kw_only=True):
+    deregistered_count: int
+    panes: list[PaneFate]
+
+
+def delete_member(conn: Connection, *, member_id: int) -> PaneFate:
+    """Kill a member's pane, if it is still the member's, and deregister the member.
+
+    Raises:
+        UnknownIdError: there is no such active member.
+        RefusedError: it is the root Director.
+        MultiplexerError: its server cannot be reached; the member stays.
+    """
+    member = members.get(conn, member_id=member_id)
+    members.refuse_director(member)
+    target = target_of(member, fleets.database_id(conn))
+    if target is not None:
+        mux = multiplexer(target.backend, target.socket)
+        sight = look_at(mux, [target])[target.pane]
+        if sight.unreachable:
+            raise MultiplexerError(f"{sight.reason}; member {member_id} is left as it was")
+        if _is_there(sight):
+            mux.kill(target.pane, missing_ok=True)
+        fate = KILLED if _is_there(sight) else ALREADY_GONE
+        outcome = PaneFate(member_id=member_id, pane_id=target.pane, status=fate)
+    else:
+        status = NO_PLACEMENT if member.placement is None else PENDING
+        outcome = PaneFate(member_id=member_id, pane_id=None, status=status)
+    members.deregister(conn, member_id=member_id, now=clock.utc_now())
+    _remove_prompt(member_id)
+    return outcome
+
+
+def delete_fleet(conn: Connection, *, fleet_id: int, kill_panes: bool) -> FleetTeardown:
+    """Soft-delete a fleet and say which of its members' panes still run; a second call finds none.
+
+    Raises:
+        UnknownIdError: there is no such fleet.
+    """
+    database_id = fleets.database_id(conn)
+    count, leaving = lifecycle.delete(conn, fleet_id=fleet_id, now=clock.utc_now())
+    _free_director(leaving, database_id)
+    others = [member for member in leaving if member.kind is not MemberKind.DIRECTOR]
+    targets = [target_of(member, database_id) for member in others]
+    fates: dict[int, PaneFate] = {}
+    for here in by_server([target for target in targets if target is not None]):
+        fates |= _fates(here, kill_panes=kill_panes)
+    for member in others:
+        _remove_prompt(member.member_id)
+        if member.member_id not in fates and member.placement is not None:
+            fates[member.member_id] = PaneFate(
+                member_id=member.member_id, pane_id=None, status=PENDING
+            )
+    return FleetTeardown(
+        deregistered_count=count, panes=[fates[member_id] for member_id in sorted(fates)]
+    )
+
+
+def _fates(targets: Sequence[Target], *, kill_panes: bool) -> dict[int, PaneFate]:
+    """What becomes of panes of one server. The fleet is deleted already, so nothing is raised."""
+    try:
+        mux = multiplexer(targets[0].backend, targets[0].socket)
+    except MultiplexerError as error:
+        return {target.member_id: _fate(target, f"unreachable: {error}") for target in targets}
+    found = {}
+    for target in targets:
+        sight = look_at(mux, [target])[target.pane]
+        if sight.unreachable:
+            status = f"unreachable: {sight.reason}"
+        elif not _is_there(sight):
+            status = ALREADY_GONE
+        elif kill_panes:
+            status = KILLED
+            try:
+                mux.kill(target.pane, missing_ok=True)
+            except MultiplexerError as error:
+                status = f"not killed: {error}"
+        else:
+            status = RUNNING
+        found[target.member_id] = _fate(target, status)
+    return found
+
+
+def _fate(target: Target, status: str) -> PaneFate:
+    return PaneFate(member_id=target.member_id, pane_id=target.pane, status=status)
+
+
+def _is_there(sight: Sight) -> bool:
+    """Whether the pane is the member's, the program in it alive or dead."""
+    return sight.picture is not None
+
+
+def _free_director(leaving: Sequence[MemberRecord], database_id: str) -> None:
+    """Take the tag off the Director's pane, if it can be reached; a stale one does no harm."""
+    for member in leaving:
+        target = target_of(member, database_id)
+        if member.kind is not MemberKind.DIRECTOR or target is None:
+            continue
+        try:
+            mux = multiplexer(target.backend, target.socket)
+            if look_at(mux, [target])[target.pane].look.state is not ScreenState.GONE:
+                mux.set_tag(target.pane, None)
+        except CafleetError:
+            return
+
+
+def _remove_prompt(member_id: int) -> None:
+    try:
+        remove_prompt_file(settings.database_path(), member_id)
+    except OSError:
+        # The member is gone; its old prompt is only a file that nobody reads any more.
+        return

@@ -1,0 +1,107 @@
+"""`member prompt` and `member ping`: one line typed into a pane that is at rest."""
+
+from __future__ import annotations
+
+import msgspec
+
+from cafleet.broker import members
+from cafleet.courier.looking import Sight, Target, is_at_rest, look_for_rest
+from cafleet.courier.payloads import poll_request
+from cafleet.courier.submission import Draft, Fate, type_and_submit
+from cafleet.errors import MultiplexerError, PaneGoneError, UsageError
+from cafleet.operations.reaching import pane_target, placed_target
+from cafleet.panes import multiplexer, pane_lock
+from cafleet.records import ScreenState
+from cafleet.store import Connection
+from cafleet.texts import is_blank
+
+
+class Typed(msgspec.Struct, frozen=True, kw_only=True):
+    member_id: int
+    pane_id: str
+    text: str
+    shell: bool
+
+
+class Ping(msgspec.Struct, frozen=True, kw_only=True):
+    """``reason`` says why a ping was skipped; both it and the pane may be null."""
+
+    member_id: int
+    pane_id: str | None
+    skipped: bool
+    reason: str | None
+
+
+class NotAtRestError(MultiplexerError):
+    """The agent in the pane does something else, and nothing was typed."""
+
+
+def prompt_member(conn: Connection, *, member_id: int, text: str, shell: bool) -> Typed:
+    """Type one line into a member's pane and submit it; ``shell`` makes it a command of the agent's.
+
+    Raises:
+        UsageError: the text is blank or has more than one line.
+        UnknownIdError, RefusedError: the member has no pane to type into.
+        NotAtRestError: the pane is not at rest.
+        MultiplexerError: the pane is gone, cannot be reached, or did not take the text.
+    """
+    if is_blank(text):
+        raise UsageError("the text is blank; give one line to type")
+    if len(text.splitlines()) > 1 or text.splitlines()[0] != text:
+        raise UsageError("the text has more than one line; give one, or send a message instead")
+    if not text.isprintable() and any(ord(c) < 32 or 127 <= ord(c) < 160 for c in text):
+        raise UsageError("the text has control characters; leave them out")
+    line = f"! {text.strip()}" if shell else text.strip()
+    target = pane_target(conn, member_id=member_id)
+    _type(target, line)
+    return Typed(member_id=member_id, pane_id=target.pane, text=line, shell=shell)
+
+
+def ping_member(conn: Connection, *, member_id: int) -> Ping:
+    """Ask a member at rest to poll; one that is not is left alone, which is no failure.
+
+    Raises:
+        UnknownIdError, RefusedError: there is no such member, or it has no placement.
+        MultiplexerError: the pane is gone, cannot be reached, or did not take the text.
+    """
+    target = placed_target(conn, members.get(conn, member_id=member_id))
+    if target is None:
+        return Ping(
+            member_id=member_id, pane_id=None, skipped=True, reason="the pane is still pending"
+        )
+    reason = None
+    try:
+        _type(target, poll_request(member_id))
+    except NotAtRestError as error:
+        reason = error.message
+    return Ping(member_id=member_id, pane_id=target.pane, skipped=reason is not None, reason=reason)
+
+
+def _type(target: Target, line: str) -> None:
+    mux = multiplexer(target.backend, target.socket)
+    with pane_lock(target.socket, target.pane):
+        sight = look_for_rest(mux, [target])[target.pane]
+        if not is_at_rest(sight):
+            raise _refusal(target, sight)
+        draft = Draft(target=target, text=f"{line.rstrip()} ", marker=line, unique=False)
+        outcome = type_and_submit(mux, {target.pane: draft})[target.pane]
+    if outcome.fate is Fate.REFUSED:
+        raise MultiplexerError(f"nothing was typed into pane {target.pane} ({outcome.evidence})")
+    if outcome.fate is Fate.UNSURE:
+        raise MultiplexerError(
+            f"it is not certain that the text was submitted in pane {target.pane} ({outcome.evidence}); "
+            f"look with `cafleet member capture {target.member_id}` before you type it again"
+        )
+
+
+def _refusal(target: Target, sight: Sight) -> MultiplexerError:
+    if sight.unreachable:
+        return MultiplexerError(sight.reason)
+    if sight.look.state is ScreenState.GONE:
+        return PaneGoneError(
+            f"pane {target.pane} of member {target.member_id} is gone ({sight.look.cue}); delete the "
+            f"member with `cafleet member delete {target.member_id}`"
+        )
+    return NotAtRestError(
+        f"member {target.member_id} is not at rest ({sight.reason}), nothing was typed; try again later"
+    )
