@@ -2,21 +2,15 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 
 from cafleet.errors import MultiplexerError, PaneGoneError
 from cafleet.panes.script import Reply, ask
+from cafleet.panes.sgr import RESET, attributes, is_blank, only_sgr
 
 # Blank lines at the end are dropped after the reading, so more is read than is wanted.
 _OVERREAD = 1000
 _LARGEST_START = 2**31 - 1
-
-# What `capture-pane -e` writes besides text: SGR; in later versions also hyperlinks (OSC 8); and
-# the shifts to and from the line drawing characters.
-_SGR = re.compile(r"\x1b\[([0-9;:]*)m")
-_ESCAPES = re.compile(r"\x1b\[[0-9;:]*m|\x1b\][^\x07\x1b]*(?:\x07|\x1b\\)|[\x0e\x0f]")
-_RESET = "\x1b[0m"
 
 
 def capture(
@@ -48,33 +42,9 @@ def last_drawn(printed: str, count: int) -> str:
     tmux writes an attribute once and lets it stand over line ends. The lines that are kept begin
     with those that were set further up, and leave none set behind them.
     """
-    rows = printed.split("\n")
-    while rows and not _ESCAPES.sub("", rows[-1]).strip():
+    rows = only_sgr(printed).split("\n")
+    while rows and is_blank(rows[-1]):
         rows.pop()
     first = max(len(rows) - count, 0)
-    kept = _attributes("\n".join(rows[:first])) + "\n".join(rows[first:])
-    return kept + _RESET if _attributes(kept) else kept
-
-
-def _attributes(text: str) -> str:
-    """The SGR sequences that hold at the end of ``text``, at most one for each kind of colour."""
-    held: dict[str, str] = {}
-    for match in _SGR.finditer(text):
-        codes = match[1]
-        if codes in ("", "0"):
-            held.clear()
-            continue
-        kind = _kind(codes)
-        held.pop(kind, None)
-        if codes not in ("39", "49", "59"):
-            held[kind] = match[0]
-    return "".join(held.values())
-
-
-def _kind(codes: str) -> str:
-    first = re.split("[;:]", codes, maxsplit=1)[0]
-    if re.fullmatch("3[0-9]|9[0-7]", first):
-        return "foreground"
-    if re.fullmatch("4[0-9]|10[0-7]", first):
-        return "background"
-    return "underline" if first in ("58", "59") else codes
+    kept = attributes("\n".join(rows[:first])) + "\n".join(rows[first:])
+    return kept + RESET if attributes(kept) else kept

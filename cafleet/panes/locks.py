@@ -11,7 +11,6 @@ from contextlib import contextmanager
 
 from cafleet.errors import MultiplexerError, PaneLockedError
 from cafleet.panes.choice import SHARED_TMP, default_socket
-from cafleet.panes.runner import one_line
 
 _RETRY = 0.02
 
@@ -49,7 +48,7 @@ def _wait(handle: int, pane: str, limit: float) -> None:
         except BlockingIOError:
             if time.monotonic() >= ends:
                 raise PaneLockedError(
-                    f"another process has been typing into pane {one_line(pane)} for {limit:.3g} s; try again"
+                    f"another process has been typing into pane {pane!r} for {limit:.3g} s; try again"
                 ) from None
             time.sleep(_RETRY)
         else:

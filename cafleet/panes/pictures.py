@@ -2,17 +2,14 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 
 from cafleet.errors import MultiplexerError
 from cafleet.panes.script import Reply, ask
+from cafleet.panes.sgr import only_sgr
 from cafleet.screens import Picture
 
 TAG_OPTION = "@cafleet"
-
-# tmux also writes hyperlinks (from 3.4 on) and shifts to and from the line drawing characters.
-_NOT_SGR = re.compile(r"\x1b\][^\x07\x1b]*(?:\x07|\x1b\\)|[\x0e\x0f]")
 
 _NAMES = (
     "session_name",
@@ -41,7 +38,7 @@ def take(socket: str, panes: Sequence[str]) -> dict[str, Picture | MultiplexerEr
 def _picture(reply: Reply) -> Picture:
     values = reply.values
     return Picture(
-        screen=_NOT_SGR.sub("", reply.printed.removesuffix("\n")),
+        screen=only_sgr(reply.printed.removesuffix("\n")),
         columns=int(values["pane_width"]),
         rows=int(values["pane_height"]),
         cursor_x=int(values["cursor_x"]),

@@ -16,7 +16,7 @@ from cafleet.panes.identity import PaneTag
 from cafleet.panes.interface import NewPane, SplitError
 from cafleet.panes.layout import SMALLEST, Place, choose
 from cafleet.panes.pictures import TAG_OPTION
-from cafleet.panes.runner import one_line, packed, run
+from cafleet.panes.runner import encode, one_line, packed, run
 from cafleet.panes.script import ask
 from cafleet.panes.server import LimitedServer
 from cafleet.panes.survey import survey
@@ -76,7 +76,8 @@ def open_pane(
 def _check(argv: Sequence[str], env: Mapping[str, str], cwd: str) -> None:
     if not argv:
         raise SplitError("no program was named for the pane; name one")
-    if not os.path.isabs(cwd) or not os.access(cwd, os.X_OK) or not os.path.isdir(cwd):
+    folder = encode(cwd)
+    if not (os.path.isabs(folder) and os.path.isdir(folder) and os.access(folder, os.X_OK)):
         raise SplitError(f"{cwd!r} is no folder that a pane could start in; go to one that is")
     size = command_bytes(argv, env)
     if size > ARGV_LIMIT_BYTES:

@@ -18,7 +18,7 @@ from collections.abc import Mapping, Sequence
 
 from cafleet.errors import MultiplexerError, PaneGoneError
 from cafleet.panes.runner import run
-from cafleet.panes.script import Reply, ask
+from cafleet.panes.script import Reply, ask, is_pane_id, pane_gone
 
 _FLAGS = ("pane_dead", "pane_input_off")
 _DONE = "typed"
@@ -35,6 +35,9 @@ def paste(socket: str, texts: Mapping[str, str]) -> dict[str, MultiplexerError]:
     buffers: dict[str, str] = {}
     for pane, text in texts.items():
         if not text:
+            continue
+        if not is_pane_id(pane):
+            failed[pane] = pane_gone(pane)
             continue
         try:
             data = text.encode()

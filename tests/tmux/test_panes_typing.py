@@ -1,0 +1,157 @@
+"""Text reaches a program byte for byte, Enter reaches one pane, and nothing else happens."""
+
+from __future__ import annotations
+
+from hypothesis import example, given, settings
+from hypothesis import strategies as st
+
+from cafleet.errors import MultiplexerError, PaneGoneError
+from cafleet.panes import Multiplexer
+from tests.harness.tmux import TmuxServer
+from tests.harness.waiting import wait_for
+from tests.tmux.panes_fixtures import ByteRecorders
+
+# Characters that tmux's parsers, formats and key names, and shells, would make something of.
+SPICE = st.sampled_from(
+    [";", "\\;", "\\", "#{pane_id}", "#(id)", "#", "-", "--", "-n", "C-c", "Enter", "$(id)", "`id`"]
+) | st.sampled_from(list("\n\r\t\x1b\0\x03$'\"{}%~😀界é\u0301\u200d\u2028\x9b﷽\ufeff"))
+TEXTS = st.lists(SPICE | st.text(st.characters(exclude_categories=["Cs"]))).map("".join)
+
+
+def test_any_text_arrives_unchanged(mux: Multiplexer, recorder: ByteRecorders) -> None:
+    plain = recorder.session()
+    bracketed = recorder.beside(plain, bracketed=True)
+    seen = {plain: 0, bracketed: 0}
+
+    @settings(max_examples=60)
+    @given(TEXTS.filter(bool), st.booleans())
+    @example("make test;", False)
+    @example(";", False)
+    @example("a\\;", True)
+    @example("a;;", True)
+    @example("-n hello", True)
+    @example("--", False)
+    def arrives(text: str, brackets: bool) -> None:
+        pane = bracketed if brackets else plain
+        data = b"\x1b[200~" + text.encode() + b"\x1b[201~" if brackets else text.encode()
+        assert mux.paste({pane: text}) == {}
+        recorder.expect(pane, data, start=seen[pane])
+        seen[pane] += len(data)
+
+    arrives()
+    assert recorder.server.run("list-buffers") == ""
+
+
+def test_long_texts_arrive_whole(mux: Multiplexer, recorder: ByteRecorders) -> None:
+    first = recorder.session()
+    second = recorder.beside(first)
+    texts = {first: "x" * 99_999 + ";", second: "界" * 350_000}
+    assert mux.paste(texts) == {}
+    for pane, text in texts.items():
+        recorder.expect(pane, text.encode())
+
+
+def test_enter_is_one_carriage_return_in_every_kind_of_pane(
+    mux: Multiplexer, recorder: ByteRecorders
+) -> None:
+    plain = recorder.session()
+    bracketed = recorder.beside(plain, bracketed=True)
+    assert mux.enter([plain, bracketed, plain]) == {}
+    for pane in (plain, bracketed):
+        recorder.expect(pane, b"\r")
+    assert recorder.server.run("list-buffers") == ""
+
+
+def test_synchronized_panes_get_only_their_own(mux: Multiplexer, recorder: ByteRecorders) -> None:
+    here = recorder.session()
+    there = recorder.beside(here)
+    recorder.server.run("set-option", "-w", "-t", here, "synchronize-panes", "on")
+    assert mux.paste({here: "hi"}) == {}
+    assert mux.enter([here]) == {}
+    recorder.expect(here, b"hi\r")
+    assert recorder.received(there) == b""
+
+
+def test_the_users_own_buffers_stay(mux: Multiplexer, recorder: ByteRecorders) -> None:
+    pane = recorder.session()
+    recorder.server.run("set-buffer", "of the user")
+    assert mux.paste({pane: "hi"}) == {}
+    assert recorder.server.run("show-buffer") == "of the user"
+
+
+def test_copy_mode_is_seen_and_does_not_eat_an_enter(
+    mux: Multiplexer, recorder: ByteRecorders
+) -> None:
+    pane = recorder.session()
+    for mode in ("copy-mode", "choose-tree", "clock-mode"):
+        recorder.server.run(mode, "-t", pane)
+        picture = mux.pictures([pane])[pane]
+        assert not isinstance(picture, MultiplexerError)
+        assert picture.in_mode, mode
+    assert mux.enter([pane]) == {}
+    recorder.expect(pane, b"\r")
+
+
+def test_a_dead_pane_is_a_failure_and_the_server_survives(
+    mux: Multiplexer, recorder: ByteRecorders
+) -> None:
+    alive = recorder.session()
+    recorder.server.run("set-option", "-g", "remain-on-exit", "on")
+    dead = recorder.server.split(alive, ["true"])
+    wait_for(lambda: recorder.server.ask(dead, "#{pane_dead}") == "1", "the pane is dead")
+    failed = mux.paste({dead: "hi", alive: "ho"})
+    assert list(failed) == [dead]
+    assert isinstance(failed[dead], PaneGoneError)
+    assert list(mux.enter([dead, alive])) == [dead]
+    recorder.expect(alive, b"ho\r")
+    assert recorder.server.run("list-buffers") == ""
+
+
+def test_a_pane_with_its_input_off_is_a_failure(mux: Multiplexer, recorder: ByteRecorders) -> None:
+    pane = recorder.session()
+    recorder.server.run("select-pane", "-d", "-t", pane)
+    picture = mux.pictures([pane])[pane]
+    assert not isinstance(picture, MultiplexerError)
+    assert picture.input_off
+    assert "takes no input" in str(mux.paste({pane: "hi"})[pane])
+    assert "takes no input" in str(mux.enter([pane])[pane])
+    recorder.server.run("select-pane", "-e", "-t", pane)
+    assert mux.paste({pane: "ho"}) == {}
+    recorder.expect(pane, b"ho")
+
+
+def test_absent_panes_do_not_spoil_the_others(mux: Multiplexer, recorder: ByteRecorders) -> None:
+    pane = recorder.session("main")
+    absent = ["%999", "", "main", "main:0.0", "%0;kill-server", "%-1", "%٣", "{last}", "%00"]
+    texts = {**dict.fromkeys(absent[:4], "no"), pane: "yes", **dict.fromkeys(absent[4:], "no")}
+    assert set(mux.paste(texts)) == set(absent)
+    assert set(mux.enter([*absent, pane])) == set(absent)
+    recorder.expect(pane, b"yes\r")
+    assert recorder.server.run("list-buffers") == ""
+
+
+def test_what_has_no_bytes_is_refused(mux: Multiplexer, recorder: ByteRecorders) -> None:
+    pane = recorder.session()
+    other = recorder.beside(pane)
+    failed = mux.paste({pane: "bad \udcff", other: "good"})
+    assert list(failed) == [pane]
+    assert not isinstance(failed[pane], PaneGoneError)
+    recorder.expect(other, b"good")
+    assert recorder.received(pane) == b""
+
+
+def test_nothing_to_paste_is_no_failure(mux: Multiplexer, recorder: ByteRecorders) -> None:
+    pane = recorder.session()
+    assert mux.paste({pane: ""}) == {}
+    assert mux.paste({}) == {}
+    assert mux.enter([]) == {}
+    assert recorder.received(pane) == b""
+
+
+def test_without_a_server_every_pane_fails(mux: Multiplexer, tmux_server: TmuxServer) -> None:
+    tmux_server.session("main")
+    tmux_server.stop()
+    for failed in (mux.paste({"%0": "a", "%1": "b"}), mux.enter(["%0", "%1"])):
+        assert list(failed) == ["%0", "%1"]
+        assert "no tmux server answers" in str(failed["%0"])
+        assert not isinstance(failed["%0"], PaneGoneError)
