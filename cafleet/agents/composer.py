@@ -47,7 +47,11 @@ def find(rows: list[Row], picture: Picture, cues: Cues) -> Composer | None:
     """The composer, or None. One that has no frame where its agent draws one must hold the cursor."""
     match cues.frame:
         case "rules":
-            return _between_rules(rows, picture, cues) or _bare(rows, picture, cues)
+            return (
+                _between_rules(rows, picture, cues)
+                or _bare(rows, picture, cues)
+                or _overgrown(rows, picture, cues)
+            )
         case "plain":
             return _plain(rows, picture, cues)
         case "box":
@@ -104,20 +108,50 @@ def _bare(rows: list[Row], picture: Picture, cues: Cues) -> Composer | None:
     return Composer(top, top, bottom, text, below=bottom + 1)
 
 
+def _overgrown(rows: list[Row], picture: Picture, cues: Cues) -> Composer | None:
+    """A composer whose text is taller than the pane: its beginning is off the screen.
+
+    Dialogs can look alike, so all of it is left open to be read as a question as well.
+    """
+    rule = next((at for at, row in enumerate(rows) if _is_rule(row.text, cues.rule)), 0)
+    if not 0 <= picture.cursor_y < rule or not all(is_blank(row.text[:2]) for row in rows[:rule]):
+        return None
+    text = _text(rows, range(rule), picture, cues)
+    return Composer(0, 0, rule - 1, text, below=0) if text else None
+
+
 def _plain(rows: list[Row], picture: Picture, cues: Cues) -> Composer | None:
     """A composer without a frame: an empty row stands between it and the status."""
     top = _lowest_glyph(rows, cues)
     if top is None or not _begins(rows[top], cues):
         return None
     last = max(at for at, row in enumerate(rows) if row.text)
-    gaps = [at for at in range(top + 1, last) if not rows[at].text]
-    bottom = gaps[-1] - 1 if gaps else top
+    bottom = _plain_end(rows, top, last, picture, cues)
     if top <= picture.cursor_y <= last:
         bottom = max(bottom, picture.cursor_y)
-    while bottom > top and not rows[bottom].text:
-        bottom -= 1
     text = _text(rows, range(top, bottom + 1), picture, cues)
+    if not text and _scrolled(rows[top : last + 1], cues):
+        text = "…"
     return Composer(top, top, max(bottom, min(picture.cursor_y, last)), text, below=bottom + 1)
+
+
+def _plain_end(rows: list[Row], top: int, last: int, picture: Picture, cues: Cues) -> int:
+    """The last row of a composer without a frame, as far as can be told without the cursor."""
+    if _scrolled(rows[top : last + 1], cues):
+        return last
+    gaps = [at for at in range(top + 1, last) if not rows[at].text]
+    if gaps:
+        return gaps[-1] - 1
+    if not _text(rows, range(top, top + 1), picture, cues):
+        return top
+    ends = (at for at in range(top + 1, last + 1) if not is_blank(rows[at].text[:2]))
+    return next(ends, last + 1) - 1
+
+
+def _scrolled(rows: list[Row], cues: Cues) -> bool:
+    """Whether a row says at its end that the composer holds more text than it shows."""
+    marked = (row for row in rows if row.text[-1:] in cues.scrolled)
+    return any(style.dim for row in marked for text, style in row.runs if row.text[-1] in text)
 
 
 def _lowest_glyph(rows: list[Row], cues: Cues) -> int | None:
@@ -135,13 +169,13 @@ def _box(rows: list[Row], picture: Picture, cues: Cues) -> Composer | None:
     left = _indent(rows[bottom])
     closing = rows[bottom + 1].text if bottom + 1 < len(rows) else ""
     closed = closing[left : left + 1] == _CORNER
-    background = _background(rows[bottom], left)
+    colours = _bar_colours(rows[bottom], left)
     top = bottom
-    # A menu above a composer has bars of its own, on another ground.
+    # A menu above a composer has bars of its own, in other colours.
     while (
         top - 1 in barred
         and _indent(rows[top - 1]) == left
-        and (not closed or _background(rows[top - 1], left) == background)
+        and (not closed or _bar_colours(rows[top - 1], left) == colours)
     ):
         top -= 1
     if not closed:
@@ -164,9 +198,10 @@ def _indent(row: Row) -> int:
     return len(row.text) - len(row.text.lstrip())
 
 
-def _background(row: Row, left: int) -> str:
-    cells = row.cells()
-    return cells[left + 1].style.background if left + 1 < len(cells) else ""
+def _bar_colours(row: Row, left: int) -> tuple[str, str]:
+    """The colour of the bar, and that of the ground beside it."""
+    bar, *beside = (cell.style for cell in row.cells()[left : left + 2])
+    return bar.foreground, beside[0].background if beside else ""
 
 
 def _has_footer(

@@ -41,6 +41,7 @@ class Cues(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
     rule: Glyph
     faint: frozenset[Colour]
     pastes: tuple[PasteMark, ...]
+    scrolled: frozenset[Glyph]
     working: tuple[Phrase, ...]
     spinners: frozenset[Glyph]
     unfinished: tuple[Phrase, ...]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import tempfile
 from typing import Any
 
 import pytest
@@ -13,7 +14,18 @@ from cafleet.agents.judge import judge
 from cafleet.records import CodingAgent, ScreenState
 from cafleet.screens import Look, Picture
 
-CUES: dict[CodingAgent, Cues] = {name: cues_for(name) for name in CodingAgent}
+
+def shipped() -> dict[CodingAgent, Cues]:
+    """The cues without those of the user who runs the tests."""
+    cues_for.cache_clear()
+    with pytest.MonkeyPatch.context() as patch, tempfile.TemporaryDirectory() as home:
+        patch.setenv("HOME", home)
+        cues = {name: cues_for(name) for name in CodingAgent}
+    cues_for.cache_clear()
+    return cues
+
+
+CUES = shipped()
 RULE = "─" * 80
 DIM, PLAIN, REVERSE = "\x1b[2m", "\x1b[0m", "\x1b[7m"
 NBSP = "\N{NO-BREAK SPACE}"

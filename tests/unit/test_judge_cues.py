@@ -1,0 +1,138 @@
+"""The cues: shipped for every agent, replaced key by key by a file of the user's."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from pathlib import Path
+
+import msgspec
+import pytest
+
+from cafleet.agents.cues import cues_for
+from cafleet.agents.judge import judge
+from cafleet.errors import SettingError
+from cafleet.records import CodingAgent, ScreenState
+from cafleet.screens import Picture
+
+CLAUDE = CodingAgent.CLAUDE
+
+
+@pytest.fixture(autouse=True)
+def _home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    monkeypatch.setenv("HOME", str(tmp_path))
+    cues_for.cache_clear()
+    yield
+    cues_for.cache_clear()
+
+
+@pytest.fixture
+def file(tmp_path: Path) -> Path:
+    """Where the user's cues are looked for."""
+    path = tmp_path / ".config/cafleet/cues.toml"
+    path.parent.mkdir(parents=True)
+    return path
+
+
+def test_every_agent_has_cues() -> None:
+    assert {cues_for(name).frame for name in CodingAgent} == {"rules", "plain", "box"}
+    for name in CodingAgent:
+        assert cues_for(name).columns >= 60
+        assert cues_for(name).rows >= 12
+        assert cues_for(name).working
+
+
+def test_a_file_replaces_the_keys_it_names(file: Path) -> None:
+    shipped = cues_for(CLAUDE)
+    other = cues_for(CodingAgent.CODEX)
+    file.write_text('[common]\nrows = 20\n[[claude]]\nworking = ["busy now"]\n')
+    cues_for.cache_clear()
+    wanted = msgspec.structs.replace(shipped, rows=20, working=("busy now",))
+    assert cues_for(CLAUDE) == wanted
+    assert cues_for(CodingAgent.CODEX) == msgspec.structs.replace(other, rows=20)
+
+
+def test_an_entry_holds_for_its_versions(file: Path) -> None:
+    file.write_text(
+        '[[claude]]\nsince = "3"\nglyph = "$"\n'
+        '[[claude]]\nsince = "2.9"\nbefore = "3.0"\nglyph = ">"\n'
+    )
+    for version, glyph in [("3.0.1", "$"), ("2.10", ">"), ("2.9", ">"), (None, "$")]:
+        assert cues_for(CLAUDE, version).glyph == glyph, version
+
+
+def test_the_judge_uses_the_file(file: Path) -> None:
+    file.write_text('[[claude]]\nglyph = "$"\n')
+    picture = Picture(
+        screen="$ ",
+        columns=80,
+        rows=24,
+        cursor_x=2,
+        cursor_y=0,
+        command="claude",
+        tag="",
+        session="$0",
+        window="@0",
+    )
+    assert judge(picture, CLAUDE).state == ScreenState.REST
+
+
+@pytest.mark.parametrize(
+    ("text", "reason"),
+    [
+        ("[[claude]", "line 1"),
+        ("[claude]\nglyph = '>'", "array"),
+        ("[[gemini]]\nglyph = '>'", "gemini"),
+        ("[[claude]]\nworkin = ['x']", "workin"),
+        ("[[claude]]\nworking = 'x'", "array"),
+        ("[[claude]]\nworking = ['']", "working"),
+        ("[[claude]]\nworking = [' ']", "working"),
+        ("[[claude]]\nworking = [1]", "str"),
+        ("[[claude]]\nglyph = ''", "glyph"),
+        ("[[claude]]\nglyph = 'ab'", "glyph"),
+        ("[[claude]]\nglyph = ' '", "glyph"),
+        ("[[claude]]\nframe = 'round'", "round"),
+        ("[[claude]]\nfaint = ['grey']", "faint"),
+        ("[[claude]]\nsince = 2", "str"),
+        ("[[claude]]\nsince = 'x'", "since"),
+        ("[common]\ncolumns = 0", "columns"),
+        ("[common]\ncolumns = true", "int"),
+        ("[common]\nquestions = ['" + "x" * 101 + "']", "questions"),
+        ("common = 1", "object"),
+        ("x = " + "[" * 5000, "Recursion"),
+        ("# " + "x" * 70_000, "65536"),
+        ("a = '\x00'", "line 1"),
+    ],
+)
+def test_an_unusable_file_is_named_with_what_is_wrong(file: Path, text: str, reason: str) -> None:
+    file.write_text(text)
+    with pytest.raises(SettingError) as caught:
+        cues_for(CLAUDE)
+    message = str(caught.value)
+    assert str(file) in message
+    assert reason.casefold() in message.casefold()
+    assert "\n" not in message
+    assert len(message) < 500
+
+
+def test_a_file_that_is_not_utf8(file: Path) -> None:
+    file.write_bytes(b"\xff\xfe")
+    with pytest.raises(SettingError, match="utf-8"):
+        cues_for(CLAUDE)
+
+
+def test_a_folder_or_a_pipe_in_its_place(file: Path) -> None:
+    file.mkdir()
+    with pytest.raises(SettingError, match="not a regular file"):
+        cues_for(CLAUDE)
+    file.rmdir()
+    os.mkfifo(file)
+    with pytest.raises(SettingError, match="not a regular file"):
+        cues_for(CLAUDE)
+
+
+def test_an_empty_file_changes_nothing(file: Path) -> None:
+    shipped = cues_for(CLAUDE)
+    cues_for.cache_clear()
+    file.write_text("")
+    assert cues_for(CLAUDE) == shipped
