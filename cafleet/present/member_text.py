@@ -40,8 +40,8 @@ def deleted(outcome: DeletedMemberWire) -> str:
 
 
 def prompted(typed: TypedWire) -> str:
-    line = f"! {typed.text}" if typed.shell else typed.text
-    return f"Typed into pane {visible(typed.pane_id)} of member {typed.member_id}: {visible(line)}"
+    place = f"pane {visible(typed.pane_id)} of member {typed.member_id}"
+    return f"Typed into {place}: {visible(typed.text)}"
 
 
 def pinged(ping: PingWire) -> str:

@@ -155,7 +155,9 @@ def created_fleet(
 
 def pane_status(pane_id: str | None, status: str) -> str:
     """What became of a pane: ``%3 (killed)``, or ``(no placement)`` where there is no pane id."""
-    return f"({status})" if pane_id is None else f"{pane_id} ({status})"
+    if pane_id is None:
+        return "(pending — no pane)" if status == "pending" else f"({status})"
+    return f"{pane_id} ({status})"
 
 
 def count_states(deliveries: Iterable[Delivery]) -> dict[DeliveryState, int]:

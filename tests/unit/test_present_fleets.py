@@ -78,7 +78,7 @@ def test_a_deleted_fleet_names_the_panes_that_still_run() -> None:
     panes = [
         PaneWire(member_id=2, pane_id="%1", status="killed"),
         PaneWire(member_id=3, pane_id="%2", status="still running"),
-        PaneWire(member_id=4, pane_id=None, status="pending — no pane"),
+        PaneWire(member_id=4, pane_id=None, status="pending"),
     ]
     outcome = DeletedFleetWire(deregistered_count=4, panes=panes)
     assert fleet_text.deleted(1, outcome).split("\n") == [
@@ -117,7 +117,7 @@ def test_a_deleted_member() -> None:
 def test_what_was_typed_and_where() -> None:
     plain = TypedWire(member_id=3, pane_id="%3", text="make test;", shell=False)
     assert member_text.prompted(plain) == "Typed into pane %3 of member 3: make test;"
-    shell = msgspec.structs.replace(plain, shell=True)
+    shell = msgspec.structs.replace(plain, text="! make test;", shell=True)
     assert member_text.prompted(shell) == "Typed into pane %3 of member 3: ! make test;"
 
 

@@ -198,7 +198,7 @@ def test_a_roster_is_one_compact_line() -> None:
     [
         ("%3", "killed", "%3 (killed)"),
         ("%3", "already gone", "%3 (already gone)"),
-        (None, "pending — no pane", "(pending — no pane)"),
+        (None, "pending", "(pending — no pane)"),
         (None, "no placement", "(no placement)"),
     ],
 )
