@@ -11,7 +11,7 @@ import msgspec
 
 from cafleet.errors import IntegrityError
 from cafleet.store.failures import translated
-from cafleet.store.repository import repository
+from cafleet.store.repository import query
 from cafleet.store.rows import Row
 
 RowType = TypeVar("RowType", bound=Row)
@@ -74,24 +74,24 @@ def _run(
     values: Parameters,
     row: type[Row] | None = None,
 ) -> Any:
-    query = getattr(repository(namespace), name)
+    called = query(namespace, name)
     with translated():
         try:
-            return query(conn, **values)
+            return called(conn, **values)
         except sqlite3.OperationalError as failure:
             if row is None or "decode to UTF-8" not in str(failure):
                 raise
-            _report_undecodable(conn, query, values, row)
+            _report_undecodable(conn, called, values, row)
             raise
 
 
 def _report_undecodable(
-    conn: sqlite3.Connection, query: Any, values: Parameters, row: type[Row]
+    conn: sqlite3.Connection, called: Any, values: Parameters, row: type[Row]
 ) -> None:
     """Read the rows once more, bytes and all, to name the first text that is not UTF-8."""
     conn.text_factory = lambda raw: raw.decode("utf-8", "surrogateescape")
     try:
-        found = query(conn, **values)
+        found = called(conn, **values)
     finally:
         conn.text_factory = str
     for stored in found if isinstance(found, list) else [found]:

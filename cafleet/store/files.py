@@ -23,6 +23,7 @@ def sql_folder() -> Traversable:
     raise DatabaseError("this installation lacks its SQL files; install cafleet again")
 
 
+@cache
 def query_file(namespace: str) -> str:
     """The text of ``sql/queries/<namespace>.sql``, UTF-8 whatever the locale."""
     return sql_folder().joinpath("queries", f"{namespace}.sql").read_text(encoding="utf-8")

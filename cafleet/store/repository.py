@@ -1,13 +1,13 @@
-"""The query files, loaded by aiosql when one of their queries is first called."""
+"""The named queries, each loaded by aiosql when it is first called."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from functools import cache
 from typing import Any
 
 import aiosql
 from aiosql.adapters.sqlite3 import SQLite3Adapter
-from aiosql.queries import Queries
 
 from cafleet.store.files import query_file
 
@@ -33,10 +33,15 @@ class RowAdapter(SQLite3Adapter):
 
 
 @cache
-def repository(namespace: str) -> Queries:
-    """The queries of ``sql/queries/<namespace>.sql``.
+def query(namespace: str, name: str) -> Callable[..., Any]:
+    """The query ``name`` of ``sql/queries/<namespace>.sql``, as aiosql makes it callable.
 
-    Each file is loaded by itself: aiosql lets the last of two files that define one name win.
+    Only its own lines are handed to aiosql, which takes a tenth of a command's time to read a whole
+    file. That every name stands once is for the generator to see to.
     """
-    loaded: Queries = aiosql.from_str(query_file(namespace), RowAdapter, attribute=None)
-    return loaded
+    text = query_file(namespace)
+    start = text.index(f"-- name: {name}(")
+    end = text.find("\n-- name: ", start)
+    loaded = aiosql.from_str(text[start : None if end < 0 else end], RowAdapter, attribute=None)
+    found: Callable[..., Any] = getattr(loaded, name)
+    return found
