@@ -20,6 +20,7 @@ _OWN_ID = re.compile(r"cafleet message poll (\d+)|\byou are member (\d+)", re.IG
 _CALL = re.compile(r"^\[cafleet msg \d+ from \d+ |\A\W*cafleet message poll \d+", re.MULTILINE)
 _COMMAND_SECONDS = 30
 _ROUNDS = 20
+_OUTPUT_LENGTH = 120
 
 
 class CommandError(Exception):
@@ -90,10 +91,15 @@ def cafleet(arguments: list[str], say: Say) -> Any:
         )
     except (OSError, subprocess.TimeoutExpired) as error:
         raise CommandError(str(error)) from error
-    say(Voice.OUTPUT, (done.stdout + done.stderr).strip())
+    say(Voice.OUTPUT, _shortened((done.stdout + done.stderr).strip()))
     if done.returncode != 0:
         raise CommandError(done.stderr.strip())
     return json.loads(done.stdout)
+
+
+def _shortened(output: str) -> str:
+    """What a transcript shows of a command's output."""
+    return output if len(output) <= _OUTPUT_LENGTH else output[:_OUTPUT_LENGTH] + "…"
 
 
 def main(agent: str, argv: list[str]) -> int:
