@@ -56,6 +56,12 @@ class Row:
                 _append(cells, char, style)
         return cells
 
+    def columns(self, left: int, right: int | None) -> str:
+        """The plain text from column ``left`` up to ``right``, or to the end."""
+        if self.text.isascii():
+            return self.text[left:right].rstrip()
+        return "".join(cell.text for cell in self.cells()[left:right]).rstrip()
+
 
 def _append(cells: list[Cell], char: str, style: Style) -> None:
     width = 1 if char.isascii() else _width(char)

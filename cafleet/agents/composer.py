@@ -12,8 +12,9 @@ from typing import NamedTuple
 
 import msgspec
 
-from cafleet.agents.cells import Cell, Row
+from cafleet.agents.cells import Row
 from cafleet.agents.cues import Cues
+from cafleet.agents.typed import muted_colour, typed_text
 from cafleet.screens import Picture
 from cafleet.texts import is_blank
 
@@ -21,8 +22,6 @@ from cafleet.texts import is_blank
 STATUS_ROWS = 4
 # Where the bar of a box meets the line below it.
 _CORNER = "╹"
-# What stands between agent and model in the last line of a box.
-_SEPARATOR = "·"
 _CHOICE = re.compile(r"\s*(?P<mark>\S)\s{0,2}\d{1,3}[.)](?:\s|$)")
 
 
@@ -69,7 +68,7 @@ def _between_rules(rows: list[Row], picture: Picture, cues: Cues) -> Composer | 
     for upper, lower in reversed(list(pairwise(rules))):
         if lower - upper > 1 and _begins(rows[upper + 1], cues):
             top, bottom = upper + 1, lower - 1
-            text = _text(rows, range(top, bottom + 1), picture, cues)
+            text = typed_text(rows, range(top, bottom + 1), picture, cues)
             return Composer(upper, top, bottom, text, below=lower)
     return None
 
@@ -104,7 +103,7 @@ def _bare(rows: list[Row], picture: Picture, cues: Cues) -> Composer | None:
     # In the transcript the glyph has a ground of its own.
     if not all(row.text for row in rows[top : bottom + 1]) or rows[top].cells()[0].style.background:
         return None
-    text = _text(rows, range(top, bottom + 1), picture, cues)
+    text = typed_text(rows, range(top, bottom + 1), picture, cues)
     return Composer(top, top, bottom, text, below=bottom + 1)
 
 
@@ -114,9 +113,10 @@ def _overgrown(rows: list[Row], picture: Picture, cues: Cues) -> Composer | None
     Dialogs can look alike, so all of it is left open to be read as a question as well.
     """
     rule = next((at for at, row in enumerate(rows) if _is_rule(row.text, cues.rule)), 0)
-    if not 0 <= picture.cursor_y < rule or not all(is_blank(row.text[:2]) for row in rows[:rule]):
+    indented = rows[1 if _begins(rows[0], cues) else 0 : rule]
+    if not 0 <= picture.cursor_y < rule or not all(is_blank(row.text[:2]) for row in indented):
         return None
-    text = _text(rows, range(rule), picture, cues)
+    text = typed_text(rows, range(rule), picture, cues)
     return Composer(0, 0, rule - 1, text, below=0) if text else None
 
 
@@ -129,7 +129,7 @@ def _plain(rows: list[Row], picture: Picture, cues: Cues) -> Composer | None:
     bottom = _plain_end(rows, top, last, picture, cues)
     if top <= picture.cursor_y <= last:
         bottom = max(bottom, picture.cursor_y)
-    text = _text(rows, range(top, bottom + 1), picture, cues)
+    text = typed_text(rows, range(top, bottom + 1), picture, cues)
     if not text and _scrolled(rows[top : last + 1], cues):
         text = "…"
     return Composer(top, top, max(bottom, min(picture.cursor_y, last)), text, below=bottom + 1)
@@ -142,7 +142,7 @@ def _plain_end(rows: list[Row], top: int, last: int, picture: Picture, cues: Cue
     gaps = [at for at in range(top + 1, last) if not rows[at].text]
     if gaps:
         return gaps[-1] - 1
-    if not _text(rows, range(top, top + 1), picture, cues):
+    if not typed_text(rows, range(top, top + 1), picture, cues):
         return top
     ends = (at for at in range(top + 1, last + 1) if not is_blank(rows[at].text[:2]))
     return next(ends, last + 1) - 1
@@ -181,16 +181,16 @@ def _box(rows: list[Row], picture: Picture, cues: Cues) -> Composer | None:
     if not closed:
         if not top <= picture.cursor_y <= bottom:
             return None
-        text = _text(rows, range(top, bottom + 1), picture, cues, left)
+        text = typed_text(rows, range(top, bottom + 1), picture, cues, left)
         return Composer(top, top, bottom, text, below=top, left=left)
     width = len(closing) - left - 1 - len(closing[left + 1 :].lstrip(cues.rule))
     right = left + 1 + width if width else None
     inner = range(top, bottom + 1)
     if _has_footer(rows, inner, left, right, picture):
         inner = inner[:-1]
-        faint = cues.faint | _muted(rows[bottom].cells()[left + 1 : right])
+        faint = cues.faint | muted_colour(rows[bottom].cells()[left + 1 : right])
         cues = msgspec.structs.replace(cues, faint=faint)
-    text = _text(rows, inner, picture, cues, left, right)
+    text = typed_text(rows, inner, picture, cues, left, right)
     return Composer(top, top, bottom, text, below=bottom + 1, left=left, right=right)
 
 
@@ -213,66 +213,4 @@ def _has_footer(
     """
     if len(box) < 3 or picture.cursor_y == box[-1]:
         return False
-    return is_blank("".join(cell.text for cell in rows[box[-2]].cells()[left + 1 : right]) or " ")
-
-
-def _muted(footer: list[Cell]) -> frozenset[str]:
-    """The colour in which the agent's theme draws placeholders: that of the footer's separator.
-
-    Nothing where the theme draws the text behind the separator in the same colour.
-    """
-    inks = [(cell.text, cell.style.foreground) for cell in footer if not is_blank(cell.text)]
-    for (mark, muted), (_, ink) in pairwise(inks):
-        if mark == _SEPARATOR:
-            return frozenset({muted}) if muted and muted != ink else frozenset()
-    return frozenset()
-
-
-def _text(
-    rows: list[Row],
-    span: range,
-    picture: Picture,
-    cues: Cues,
-    left: int = 0,
-    right: int | None = None,
-) -> str:
-    """What was typed: the text of the rows without glyph, padding and all that is faint.
-
-    Where a placeholder is shown, the cursor stands on its first letter and undims it. So text under
-    the cursor counts only when nothing faint stands beside it.
-    """
-    lines = []
-    seen: set[str] = set()
-    for at in span:
-        cells = rows[at].cells()[left:right]
-        inset = _inset(cells, cues)
-        whole = "".join(cell.text for cell in cells[inset:]).rstrip()
-        if any(mark in whole for mark in cues.pastes):
-            seen.add("solid")
-            lines.append(whole)
-            continue
-        cursor = picture.cursor_x - left if at == picture.cursor_y else -1
-        kinds = [_kind(cell, column == cursor, cues) for column, cell in enumerate(cells)]
-        seen.update(kinds[inset:])
-        kept = zip(cells[inset:], kinds[inset:], strict=True)
-        lines.append("".join(cell.text for cell, kind in kept if kind != "faint").rstrip())
-    if "solid" in seen or ("under" in seen and "faint" not in seen):
-        return "\n".join(lines).strip("\n")
-    return ""
-
-
-def _kind(cell: Cell, at_cursor: bool, cues: Cues) -> str:
-    """``blank``, ``faint`` (a placeholder or hint), ``under`` the cursor, or else ``solid``."""
-    if is_blank(cell.text):
-        return "blank"
-    if cell.style.dim or cell.style.foreground in cues.faint:
-        return "faint"
-    return "under" if at_cursor or cell.style.reverse else "solid"
-
-
-def _inset(cells: list[Cell], cues: Cues) -> int:
-    """How many leading cells are no text: the glyph, and the blank ones up to where text begins."""
-    glyph = 1 if cells and cells[0].text == cues.glyph else 0
-    # A box keeps two columns of padding beside its bar, the others one beside their glyph.
-    start = min(3 if glyph and cues.frame == "box" else 2, len(cells))
-    return next((at for at in range(glyph, start) if not is_blank(cells[at].text)), start)
+    return is_blank(rows[box[-2]].columns(left + 1, right))

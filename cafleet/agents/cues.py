@@ -80,14 +80,12 @@ def cues_for(agent: CodingAgent, version: str | None = None) -> Cues:
 def _read(path: str) -> bytes | None:
     """The bytes of a regular file of a sane size, or None where there is none."""
     try:
-        # A FIFO in its place would otherwise block the opening until somebody writes.
-        handle = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
+        if not stat.S_ISREG(os.stat(path).st_mode):
+            raise ValueError("not a regular file")
+        with open(path, "rb") as file:
+            data = file.read(_LARGEST_FILE + 1)
     except (FileNotFoundError, NotADirectoryError):
         return None
-    with open(handle, "rb") as file:
-        if not stat.S_ISREG(os.fstat(file.fileno()).st_mode):
-            raise ValueError("not a regular file")
-        data = file.read(_LARGEST_FILE + 1)
     if len(data) > _LARGEST_FILE:
         raise ValueError(f"larger than {_LARGEST_FILE} bytes")
     return data

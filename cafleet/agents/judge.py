@@ -123,11 +123,7 @@ def _set_apart(block: list[Row]) -> bool:
 
 def _transcript(rows: list[Row], composer: Composer, cues: Cues) -> str:
     """The text above the composer, without the bar beside the user's messages in a box."""
-    above = rows[: composer.outer]
-    if cues.frame != "box":
-        return "\n".join(row.text for row in above)
-    lines = []
-    for row in above:
-        cells = row.cells()[composer.left : composer.right]
-        lines.append("".join(cell.text for cell in cells).removeprefix(cues.glyph).rstrip())
-    return "\n".join(lines)
+    texts = [row.columns(composer.left, composer.right) for row in rows[: composer.outer]]
+    if cues.frame == "box":
+        texts = [text.removeprefix(cues.glyph) for text in texts]
+    return "\n".join(texts)

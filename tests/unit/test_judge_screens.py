@@ -270,6 +270,29 @@ def test_the_order_of_what_is_outside_the_screen() -> None:
         assert look("claude", *rest, **changes).state == state, changes
 
 
+def test_a_selected_draft_beside_a_hint() -> None:
+    seen = look("claude", *composer("claude", f"{REVERSE}all{PLAIN} {DIM}hint{PLAIN}{CURSOR}"))
+    assert (seen.state, seen.composer) == (ScreenState.DRAFT, "all")
+
+
+@pytest.mark.parametrize(
+    ("agent", "lines"),
+    [
+        ("claude", ["  line 8", "", f"  line 9{CURSOR}", RULE, "  status"]),
+        ("claude", [f"❯{NBSP}{CURSOR}line 1", "", "  line 3", RULE, "  status"]),
+        ("codex", [f"› {CURSOR}", "", f"  line 2 {DIM}↓{PLAIN}"]),
+        ("codex", [f"› {CURSOR}", "", f"                {DIM}↓{PLAIN}"]),
+    ],
+)
+def test_a_draft_taller_than_the_pane(agent: str, lines: list[str]) -> None:
+    assert look(agent, *lines).state == ScreenState.DRAFT
+
+
+def test_a_dialog_taller_than_the_pane() -> None:
+    lines = [f"{CURSOR}    2. Opus", "  Enter to set · Esc to cancel", RULE]
+    assert look("claude", *lines).state == ScreenState.AWAITING
+
+
 def test_a_placeholder_in_the_colour_of_the_separator() -> None:
     def box(ink: str) -> Look:
         text = f"{BAR}  \x1b[38;5;{ink}mAsk anything{PLAIN}"
