@@ -7,17 +7,20 @@ pane is opened.
 from __future__ import annotations
 
 from cafleet.panes.choice import detect_backend, detect_caller, multiplexer
+from cafleet.panes.command import ARGV_LIMIT_BYTES, command_bytes
 from cafleet.panes.identity import PaneTag, belongs, parse_tag
 from cafleet.panes.interface import CallerPane, Multiplexer, NewPane, SplitError
 from cafleet.panes.locks import pane_lock
 
 __all__ = [
+    "ARGV_LIMIT_BYTES",
     "CallerPane",
     "Multiplexer",
     "NewPane",
     "PaneTag",
     "SplitError",
     "belongs",
+    "command_bytes",
     "detect_backend",
     "detect_caller",
     "multiplexer",

@@ -7,7 +7,7 @@ import os
 import stat
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 
 from cafleet.errors import MultiplexerError, PaneLockedError
 from cafleet.panes.choice import SHARED_TMP, default_socket
@@ -15,8 +15,9 @@ from cafleet.panes.choice import SHARED_TMP, default_socket
 _RETRY = 0.02
 
 
-@contextmanager
-def pane_lock(socket: str | None, pane: str, *, limit: float = 10.0) -> Iterator[None]:
+def pane_lock(
+    socket: str | None, pane: str, *, limit: float = 10.0
+) -> AbstractContextManager[None]:
     """Hold the pane's lock; it is gone with the process, however that ends.
 
     ``socket`` is the server's, ``None`` as for :func:`cafleet.panes.choice.multiplexer`.
@@ -25,7 +26,23 @@ def pane_lock(socket: str | None, pane: str, *, limit: float = 10.0) -> Iterator
         PaneLockedError: others have held it for all of ``limit`` seconds.
         MultiplexerError: there is no folder for the lock's file.
     """
-    path = os.path.join(lock_folder(), _file_name(socket or default_socket(), pane))
+    busy = f"another process has been typing into pane {pane!r} for {limit:.3g} s; try again"
+    return _held(_file_name(socket or default_socket(), pane), PaneLockedError(busy), limit)
+
+
+def layout_lock(socket: str, *, limit: float) -> AbstractContextManager[None]:
+    """Hold the lock under which panes are opened on a server, so that two do not take one place.
+
+    Raises:
+        MultiplexerError: as :func:`pane_lock`.
+    """
+    busy = f"another process has been opening panes for {limit:.3g} s; try again"
+    return _held(_file_name(socket, "layout"), MultiplexerError(busy), limit)
+
+
+@contextmanager
+def _held(name: str, busy: MultiplexerError, limit: float) -> Iterator[None]:
+    path = os.path.join(lock_folder(), name)
     try:
         handle = os.open(path, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW, 0o600)
     except OSError as error:
@@ -33,23 +50,21 @@ def pane_lock(socket: str | None, pane: str, *, limit: float = 10.0) -> Iterator
             f"the lock {path} cannot be opened ({error.strerror}); mend that"
         ) from error
     try:
-        _wait(handle, pane, limit)
+        _wait(handle, busy, limit)
         yield
     finally:
         # The file stays: to remove it would let two processes hold locks on two files of one name.
         os.close(handle)
 
 
-def _wait(handle: int, pane: str, limit: float) -> None:
+def _wait(handle: int, busy: MultiplexerError, limit: float) -> None:
     ends = time.monotonic() + limit
     while True:
         try:
             fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
             if time.monotonic() >= ends:
-                raise PaneLockedError(
-                    f"another process has been typing into pane {pane!r} for {limit:.3g} s; try again"
-                ) from None
+                raise busy from None
             time.sleep(_RETRY)
         else:
             return

@@ -10,6 +10,7 @@ from collections.abc import Sequence
 import msgspec
 
 from cafleet.errors import MultiplexerError, MultiplexerTimeoutError
+from cafleet.panes.words import encode, one_line, packed
 
 LIMIT = 5.0
 
@@ -28,24 +29,27 @@ class Answer(msgspec.Struct, frozen=True, kw_only=True):
 
 def run(
     socket: str,
-    *commands: Sequence[str],
+    command: Sequence[str],
+    *more: Sequence[str],
     stdin: bytes = b"",
     limit: float = LIMIT,
     cwd: str | None = None,
 ) -> Answer:
-    """Have the server at ``socket`` carry out ``commands``, one after the other up to a failure.
+    """Have the server at ``socket`` carry out the commands, one after the other up to a failure.
 
     The status of the answer is the caller's to judge. ``cwd`` is the folder tmux is started in,
     which new panes inherit; unlike ``-c`` nothing expands it.
 
     Raises:
-        MultiplexerError: tmux is not on PATH, no server answers at the socket, ``limit`` seconds
-            have passed, or a word cannot be passed on (NUL, a lone surrogate).
+        MultiplexerTimeoutError: ``limit`` seconds have passed.
+        MultiplexerError: tmux is not on PATH, no server answers at the socket, or a word cannot be
+            passed on (NUL, a lone surrogate).
     """
-    argv = [b"tmux", b"-u", b"-S", encode(socket), *packed(*commands)]
+    argv = [b"tmux", b"-u", b"-S", encode(socket), *packed(command, *more)]
     environment = {k: v for k, v in os.environb.items() if k not in _CALLER}
-    if cwd is not None:
-        environment[b"PWD"] = encode(cwd)
+    folder = None if cwd is None else encode(cwd)
+    if folder is not None:
+        environment[b"PWD"] = folder
     try:
         # A session of its own: Ctrl-C reaches this program and not the tmux that works for it, and
         # whatever a wrapper around tmux has started ends with it.
@@ -55,7 +59,7 @@ def run(
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
             env=environment,
-            cwd=cwd,
+            cwd=folder,
             start_new_session=True,
         )
     except FileNotFoundError:
@@ -73,42 +77,6 @@ def run(
             f"no tmux server answers at {one_line(socket)} ({answer.err}); start it, or check the socket"
         )
     return answer
-
-
-def packed(*commands: Sequence[str]) -> list[bytes]:
-    """The words of ``commands`` as tmux's command line takes them.
-
-    tmux ends a command at a word that ends in ``;`` (tmux(1), COMMAND PARSING AND EXECUTION) unless
-    a backslash stands before it, which it then removes.
-    """
-    words: list[bytes] = []
-    for command in commands:
-        if words:
-            words.append(b";")
-        for word in command:
-            data = encode(word)
-            words.append(data[:-1] + b"\\;" if data.endswith(b";") else data)
-    return words
-
-
-def one_line(text: str) -> str:
-    """``text`` fit to stand in an error message."""
-    return " ".join("".join(c if c.isprintable() else " " for c in text).split())
-
-
-def encode(word: str) -> bytes:
-    """The bytes of a word, or of a path, for tmux.
-
-    Raises:
-        MultiplexerError: it holds a NUL or a lone surrogate.
-    """
-    if "\0" in word:
-        raise MultiplexerError("a NUL character cannot be passed to tmux; remove it")
-    try:
-        # Not the locale's encoding: tmux speaks UTF-8, and a path may hold any byte.
-        return word.encode("utf-8", "surrogateescape")
-    except UnicodeEncodeError:
-        raise MultiplexerError("a lone surrogate cannot be passed to tmux; remove it") from None
 
 
 def _finish(process: subprocess.Popen[bytes], stdin: bytes, limit: float) -> tuple[bytes, bytes]:

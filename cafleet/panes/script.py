@@ -18,7 +18,8 @@ from collections.abc import Callable, Iterable, Sequence
 import msgspec
 
 from cafleet.errors import MultiplexerError, PaneGoneError
-from cafleet.panes.runner import LIMIT, one_line, run
+from cafleet.panes.runner import LIMIT, run
+from cafleet.panes.words import one_line
 
 _PANE_ID = re.compile(r"%(?:0|[1-9][0-9]{0,9})")
 

@@ -8,7 +8,7 @@ from typing import Any
 from libtmux import Server
 from libtmux.common import tmux_cmd
 
-from cafleet.errors import MultiplexerError
+from cafleet.errors import MultiplexerTimeoutError
 from cafleet.panes.runner import Answer, run
 
 
@@ -30,11 +30,11 @@ class LimitedServer(Server):
         """Seconds that remain.
 
         Raises:
-            MultiplexerError: there are none.
+            MultiplexerTimeoutError: there are none.
         """
         left = self._ends - time.monotonic()
         if left <= 0:
-            raise MultiplexerError(
+            raise MultiplexerTimeoutError(
                 f"tmux did not finish within {self._limit:.3g} s; see whether its server hangs"
             )
         return left

@@ -10,37 +10,24 @@ from contextlib import contextmanager
 
 from libtmux import Pane
 
-from cafleet.errors import MultiplexerError, PaneGoneError
+from cafleet.errors import MultiplexerError, MultiplexerTimeoutError, PaneGoneError
+from cafleet.panes.command import ARGV_LIMIT_BYTES, command_bytes, executed, variables
 from cafleet.panes.control import kill
 from cafleet.panes.identity import PaneTag
 from cafleet.panes.interface import NewPane, SplitError
 from cafleet.panes.layout import SMALLEST, Place, choose
+from cafleet.panes.locks import layout_lock
 from cafleet.panes.pictures import TAG_OPTION
-from cafleet.panes.runner import encode, one_line, packed, run
+from cafleet.panes.runner import run
 from cafleet.panes.script import ask
 from cafleet.panes.server import LimitedServer
 from cafleet.panes.survey import survey
-
-ARGV_LIMIT_BYTES = 16_000
-"""What ``argv`` and ``env`` of a new pane may take up, as :func:`command_bytes` counts.
-
-tmux 3.3a carries a whole command to its server in one message of 16,384 bytes; 16,364 of them were
-measured to be free for words. The rest of the command that opens a pane takes less than 300.
-"""
+from cafleet.panes.words import encode, one_line
 
 # A program that cannot start has ended by then; an interpreter that lacks a module takes about 0.1.
 _SETTLING = 0.3
 _CLOSING = 2.0
-_FACTS = ("session_name", "window_id", "pane_width", "pane_height", "pane_dead")
-
-
-def command_bytes(argv: Sequence[str], env: Mapping[str, str]) -> int:
-    """What the program's words and its variables take up of :data:`ARGV_LIMIT_BYTES`.
-
-    Raises:
-        MultiplexerError: one of them holds a NUL or a lone surrogate.
-    """
-    return sum(len(word) + 1 for word in packed([*_variables(env), *_executed(argv)]))
+_FACTS = ("session_name", "window_id", "pane_width", "pane_height", "pane_dead", TAG_OPTION)
 
 
 def open_pane(
@@ -56,19 +43,23 @@ def open_pane(
     """See :meth:`cafleet.panes.interface.Multiplexer.split`."""
     _check(argv, env, cwd)
     server = LimitedServer(socket, limit=limit, cwd=cwd)
-    spots = survey(socket, limit=server.left())
-    place = choose(spots, beside, fleet=tag.fleet(), name=f"cafleet-{tag.fleet_id}")
     pane: str | None = None
+    place: Place | None = None
     try:
-        with _signals_held():
-            pane = _open(server, place, env, argv)
-        return _complete(server, pane, place, tag, argv[0])
+        # Until the pane is tagged and has its place nobody else can count with it.
+        with layout_lock(socket, limit=server.left()):
+            spots = survey(socket, limit=server.left())
+            place = choose(spots, beside, fleet=tag.fleet(), name=f"cafleet-{tag.fleet_id}")
+            with _signals_held():
+                pane = _open(server, place, env, argv)
+            _furnish(server, pane, place, tag)
+        return _settled(server, pane, tag, argv[0])
     except MultiplexerError as error:
-        if pane is None:
+        if pane is None or place is None:
             raise
         raise _closed_after(error, socket, pane, place) from error
     except (KeyboardInterrupt, SystemExit) as interrupt:
-        if pane is not None and not _close(socket, pane, place):
+        if pane is not None and place is not None and not _close(socket, pane, place):
             interrupt.add_note(f"pane {pane} may still be open")
         raise
 
@@ -85,15 +76,6 @@ def _check(argv: Sequence[str], env: Mapping[str, str], cwd: str) -> None:
             f"the command of the pane has {size} bytes, and tmux carries {ARGV_LIMIT_BYTES}; "
             f"hand the long part over in a file"
         )
-
-
-def _executed(argv: Sequence[str]) -> list[str]:
-    """``argv`` so that tmux executes it as it is: it gives a single word to a shell to parse."""
-    return list(argv) if len(argv) > 1 else ["/bin/sh", "-c", 'exec "$0"', *argv]
-
-
-def _variables(env: Mapping[str, str]) -> list[str]:
-    return [word for name, value in env.items() for word in ("-e", f"{name}={value}")]
 
 
 @contextmanager
@@ -115,10 +97,10 @@ def _open(server: LimitedServer, place: Place, env: Mapping[str, str], argv: Seq
         SplitError: tmux refused, or did not answer, and then nobody can tell whether it opened it.
     """
     command, *options = place.command
-    words = [*options, "-d", "-P", "-F", "#{pane_id}", *_variables(env), "--", *_executed(argv)]
+    words = [*options, "-d", "-P", "-F", "#{pane_id}", *variables(env), "--", *executed(argv)]
     try:
         done = server.cmd(command, *words, target=place.target)
-    except MultiplexerError as error:
+    except MultiplexerTimeoutError as error:
         unknown = SplitError(error.message, closed=False)
         unknown.add_remains("a pane may have been opened, its id is unknown")
         raise unknown from error
@@ -129,29 +111,35 @@ def _open(server: LimitedServer, place: Place, env: Mapping[str, str], argv: Seq
     return done.stdout[0]
 
 
-def _complete(
-    server: LimitedServer, pane: str, place: Place, tag: PaneTag, program: str
-) -> NewPane:
-    """Tag the pane, arrange its window, and see after a moment that it is as it should be."""
-    tagging = Pane(server=server, pane_id=pane).cmd("set-option", "-p", TAG_OPTION, tag.text())
-    if tagging.returncode == 0:
-        for command, *words in place.arrangement:
-            server.cmd(command, *words)
-        time.sleep(min(_SETTLING, server.left()))
-    facts = ask(server.socket, [pane], _FACTS, limit=server.left())[pane]
-    if isinstance(facts, PaneGoneError):
+def _furnish(server: LimitedServer, pane: str, place: Place, tag: PaneTag) -> None:
+    """Tag the pane and arrange its window.
+
+    What tmux refuses here is not judged yet: most often the pane has vanished already.
+    """
+    Pane(server=server, pane_id=pane).cmd("set-option", "-p", TAG_OPTION, tag.text())
+    for command, *words in place.arrangement:
+        server.cmd(command, *words)
+
+
+def _settled(server: LimitedServer, pane: str, tag: PaneTag, program: str) -> NewPane:
+    """See after a moment that the pane is as it should be.
+
+    Raises:
+        MultiplexerError: it is not, and has to go.
+    """
+    time.sleep(min(_SETTLING, server.left()))
+    found = ask(server.socket, [pane], _FACTS, limit=server.left())[pane]
+    if isinstance(found, MultiplexerError) and not isinstance(found, PaneGoneError):
+        raise found
+    if isinstance(found, PaneGoneError) or found.values["pane_dead"] == "1":
         raise SplitError(f"{one_line(program)} ended at once; run it by hand to see why")
-    if isinstance(facts, MultiplexerError):
-        raise facts
-    values = facts.values
-    if values["pane_dead"] == "1":
-        raise SplitError(f"{one_line(program)} ended at once; run it by hand to see why")
-    if tagging.returncode:
-        raise SplitError(f"tmux refused the tag ({' '.join(tagging.stderr)}); see its message")
-    size = int(values["pane_width"]), int(values["pane_height"])
-    if size[0] < SMALLEST[0] or size[1] < SMALLEST[1]:
+    values = found.values
+    if values[TAG_OPTION] != tag.text():
+        raise SplitError(f"pane {pane} does not keep its tag; see what sets {TAG_OPTION} on it")
+    columns, rows = int(values["pane_width"]), int(values["pane_height"])
+    if columns < SMALLEST[0] or rows < SMALLEST[1]:
         raise SplitError(
-            f"the pane would have {size[0]}x{size[1]} cells, and an agent needs "
+            f"the pane would have {columns}x{rows} cells, and an agent needs "
             f"{SMALLEST[0]}x{SMALLEST[1]}; enlarge the terminal"
         )
     return NewPane(pane=pane, session=values["session_name"], window=values["window_id"])
@@ -170,7 +158,8 @@ def _close(socket: str, pane: str, place: Place) -> bool:
     with _signals_held():
         try:
             kill(socket, pane, missing_ok=True, limit=_CLOSING)
-            run(socket, *place.arrangement, limit=_CLOSING)
+            if place.arrangement:
+                run(socket, *place.arrangement, limit=_CLOSING)
         except MultiplexerError:
             return False
     return True

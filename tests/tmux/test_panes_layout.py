@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 from hypothesis import given
@@ -142,6 +143,16 @@ def test_a_window_of_several_sessions_is_one_window(
     assert len(mux.tagged_panes()) == 1
     pane = add(mux, first, 2)
     assert window(tmux_server, pane) == window(tmux_server, first)
+
+
+def test_panes_opened_at_once_share_out_the_room(mux: Multiplexer, tmux_server: TmuxServer) -> None:
+    first = director(mux, tmux_server, 200, 50)
+    with ThreadPoolExecutor() as pool:
+        members = list(pool.map(lambda number: add(mux, first, number), range(2, 8)))
+    seen = sizes(tmux_server)
+    assert len(seen) == 7
+    assert all(width >= 80 and height >= 15 for width, height in seen.values())
+    assert sum(window(tmux_server, pane) == window(tmux_server, first) for pane in members) == 3
 
 
 @given(

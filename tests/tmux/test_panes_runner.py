@@ -16,6 +16,7 @@ from hypothesis import strategies as st
 
 from cafleet.errors import MultiplexerError, PaneGoneError
 from cafleet.panes import Multiplexer, runner
+from cafleet.panes.words import one_line
 from tests.harness.tmux import TmuxServer
 from tests.harness.waiting import wait_for
 from tests.tmux.panes_fixtures import ByteRecorders, tag, wrap
@@ -163,9 +164,9 @@ def test_the_callers_pane_is_no_default_target(
 
 @given(st.text())
 def test_errors_stay_on_one_line(text: str) -> None:
-    line = runner.one_line(text)
+    line = one_line(text)
     assert line.isprintable()
-    assert runner.one_line(line) == line
+    assert one_line(line) == line
 
 
 def test_killing(mux: Multiplexer, recorder: ByteRecorders) -> None:

@@ -14,8 +14,7 @@ from typing import Any
 import pytest
 
 from cafleet.errors import MultiplexerError, PaneGoneError
-from cafleet.panes import Multiplexer, SplitError
-from cafleet.panes.split import ARGV_LIMIT_BYTES, command_bytes
+from cafleet.panes import ARGV_LIMIT_BYTES, Multiplexer, SplitError, command_bytes
 from tests.harness.tmux import TmuxServer
 from tests.harness.waiting import wait_for
 from tests.tmux.panes_fixtures import ByteRecorders, tag, wrap

@@ -1,0 +1,43 @@
+"""Words on tmux's command line, and what tmux says in an error message."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from cafleet.errors import MultiplexerError
+
+
+def packed(*commands: Sequence[str]) -> list[bytes]:
+    """The words of ``commands`` as tmux's command line takes them.
+
+    tmux ends a command at a word that ends in ``;`` (tmux(1), COMMAND PARSING AND EXECUTION) unless
+    a backslash stands before it, which it then removes.
+    """
+    words: list[bytes] = []
+    for command in commands:
+        if words:
+            words.append(b";")
+        for word in command:
+            data = encode(word)
+            words.append(data[:-1] + b"\\;" if data.endswith(b";") else data)
+    return words
+
+
+def one_line(text: str) -> str:
+    """``text`` fit to stand in an error message."""
+    return " ".join("".join(c if c.isprintable() else " " for c in text).split())
+
+
+def encode(word: str) -> bytes:
+    """The bytes of a word, or of a path, for tmux.
+
+    Raises:
+        MultiplexerError: it holds a NUL or a lone surrogate.
+    """
+    if "\0" in word:
+        raise MultiplexerError("a NUL character cannot be passed to tmux; remove it")
+    try:
+        # Not the locale's encoding: tmux speaks UTF-8, and a path may hold any byte.
+        return word.encode("utf-8", "surrogateescape")
+    except UnicodeEncodeError:
+        raise MultiplexerError("a lone surrogate cannot be passed to tmux; remove it") from None
