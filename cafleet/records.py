@@ -167,6 +167,26 @@ class Delivery(msgspec.Struct, frozen=True, kw_only=True):
     reason: str | None
 
 
+class DeliveryEvent(msgspec.Struct, frozen=True, kw_only=True):
+    """One change of a delivery's state."""
+
+    at: str
+    state: DeliveryState
+    reason: str | None
+    evidence: str | None
+
+
+class LifeLine(msgspec.Struct, frozen=True, kw_only=True):
+    """What became of one delivery: its state since when, and every change after the first."""
+
+    message_id: int
+    state: DeliveryState
+    reason: str | None
+    since: str
+    events: list[DeliveryEvent]
+    to_member_id: int
+
+
 class MonitorRuntime(msgspec.Struct, frozen=True, kw_only=True):
     """The row of a fleet's monitor loop, nulls and all."""
 

@@ -9,6 +9,7 @@ from cafleet.errors import SettingError
 DATABASE_URL = "CAFLEET_DATABASE_URL"
 MULTIPLEXER = "CAFLEET_MULTIPLEXER"
 MAX_TEXT_LEN = "CAFLEET_MAX_TEXT_LEN"
+DELIVERY_HOLD_TIMEOUT = "CAFLEET_DELIVERY_HOLD_TIMEOUT"
 
 LARGEST_INTEGER = 2**63 - 1
 _SCHEME = "sqlite:///"
@@ -20,7 +21,12 @@ def decimal(text: str, *, low: int = 0, high: int = LARGEST_INTEGER) -> int | No
 
     ``1_000``, ``+7``, blanks around, leading zeros and digits of other scripts are not numbers here.
     """
-    if not text or not _DIGITS.issuperset(text) or len(text) > 19 or (text[0] == "0" and text != "0"):
+    if (
+        not text
+        or not _DIGITS.issuperset(text)
+        or len(text) > 19
+        or (text[0] == "0" and text != "0")
+    ):
         return None
     value = int(text)
     return value if low <= value <= high else None
@@ -44,6 +50,11 @@ def max_text_len() -> int:
     return _number(MAX_TEXT_LEN, 200)
 
 
+def delivery_hold_timeout() -> int:
+    """Seconds after which a held notice is put into the queue of a working agent; 0 is never."""
+    return _number(DELIVERY_HOLD_TIMEOUT, 0)
+
+
 def database_path() -> str:
     """The absolute path of the database file.
 
@@ -57,7 +68,9 @@ def database_path() -> str:
     if url is None:
         home = os.path.expanduser("~")
         if not os.path.isabs(home):
-            raise SettingError(f"there is no home folder; set HOME, or {DATABASE_URL} to an absolute sqlite:/// URL")
+            raise SettingError(
+                f"there is no home folder; set HOME, or {DATABASE_URL} to an absolute sqlite:/// URL"
+            )
         return os.path.join(home, ".local/share/cafleet/cafleet.db")
     path = url.removeprefix(_SCHEME)
     if path == url or not path.startswith("/") or path.endswith("/"):

@@ -62,7 +62,7 @@ CREATE TABLE messages (
     status_timestamp TEXT NOT NULL,
     origin_message_id INTEGER,
     text TEXT NOT NULL
-, delivery_state TEXT NOT NULL DEFAULT 'seen');
+, delivery_state TEXT NOT NULL DEFAULT 'seen', urgent INTEGER NOT NULL DEFAULT 0);
 
 CREATE TABLE monitor_runtime (
     fleet_id INTEGER PRIMARY KEY REFERENCES fleets (fleet_id) ON DELETE RESTRICT,

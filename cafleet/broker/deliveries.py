@@ -6,10 +6,10 @@ from collections.abc import Sequence
 from datetime import datetime
 
 from cafleet import clock
-from cafleet.records import Delivery, DeliveryState
+from cafleet.records import Delivery, DeliveryEvent, DeliveryState, LifeLine
 from cafleet.store import Connection, queries
 from cafleet.store.connection import transaction
-from cafleet.store.rows import DeliveryEventRow, OwedRow
+from cafleet.store.rows import OwedRow
 
 
 def states(conn: Connection, *, message_ids: Sequence[int]) -> dict[int, Delivery]:
@@ -26,9 +26,24 @@ def recipients(conn: Connection, *, message_ids: Sequence[int]) -> list[int]:
     return sorted({row.owner_member_id for row in rows})
 
 
-def events(conn: Connection, *, message_ids: Sequence[int]) -> list[DeliveryEventRow]:
-    """The changes of some deliveries, by message and in order."""
-    return queries.list_delivery_events(conn, message_ids=message_ids)
+def life_lines(conn: Connection, *, message_ids: Sequence[int]) -> list[LifeLine]:
+    """What became of some deliveries, ids ascending."""
+    events: dict[int, list[DeliveryEvent]] = {}
+    for row in queries.list_delivery_events(conn, message_ids=message_ids):
+        events.setdefault(row.message_id, []).append(
+            DeliveryEvent(at=row.at, state=row.state, reason=row.reason, evidence=row.evidence)
+        )
+    return [
+        LifeLine(
+            message_id=row.message_id,
+            state=row.delivery_state,
+            reason=row.reason,
+            since=events[row.message_id][-1].at if row.message_id in events else row.created_at,
+            events=events.get(row.message_id, []),
+            to_member_id=row.owner_member_id,
+        )
+        for row in queries.list_deliveries(conn, message_ids=message_ids)
+    ]
 
 
 def owed(conn: Connection, *, member_ids: Sequence[int]) -> list[OwedRow]:

@@ -26,9 +26,17 @@ class Broadcast(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def send(
-    conn: Connection, *, sender_id: int, recipient_id: int, text: str, now: datetime
+    conn: Connection,
+    *,
+    sender_id: int,
+    recipient_id: int,
+    text: str,
+    now: datetime,
+    urgent: bool = False,
 ) -> MessageRecord:
     """Store a message to one member of the sender's fleet; the body is kept as it is given.
+
+    The notice of an ``urgent`` one may be put into the queue of a working agent.
 
     Raises:
         UnknownIdError: the sender or the recipient is not an active member.
@@ -49,6 +57,7 @@ def send(
             now=clock.stamp(now),
             text=text,
             delivery_state=_first_state(sender, recipient),
+            urgent=urgent,
         )
         return get(conn, message_id=message_id)
 
@@ -59,8 +68,12 @@ def _first_state(sender: MemberRecord, recipient: MemberRecord) -> DeliveryState
     return DeliveryState.QUEUED
 
 
-def broadcast(conn: Connection, *, sender_id: int, text: str, now: datetime) -> Broadcast:
+def broadcast(
+    conn: Connection, *, sender_id: int, text: str, now: datetime, urgent: bool = False
+) -> Broadcast:
     """Store a message to every other active member of the sender's fleet; there may be none.
+
+    ``urgent`` is meant as in :func:`send`.
 
     Raises:
         UnknownIdError: the sender is not an active member.
@@ -83,6 +96,7 @@ def broadcast(conn: Connection, *, sender_id: int, text: str, now: datetime) -> 
             origin_message_id=summary_id,
             now=at,
             text=text,
+            urgent=urgent,
         )
         return Broadcast(
             summary=get(conn, message_id=summary_id),

@@ -18,7 +18,16 @@ from cafleet.clock import utc_now
 from cafleet.errors import DatabaseError
 from cafleet.present import message_text as texts
 from cafleet.present.envelope import envelope
-from cafleet.present.wire import BroadcastWire, MessageWire, SentWire, count_states, to_json
+from cafleet.present.wire import (
+    BroadcastWire,
+    MessageWire,
+    SentWire,
+    SummaryWhyWire,
+    WhyWire,
+    count_states,
+    shaped,
+    to_json,
+)
 
 if TYPE_CHECKING:
     from cafleet.records import MessageRecord
@@ -49,6 +58,10 @@ File = Annotated[
 ]
 MemberId = Annotated[int, typer.Argument(parser=identifier, metavar="MEMBER_ID")]
 MessageId = Annotated[int, typer.Argument(parser=identifier, metavar="MESSAGE_ID")]
+Urgent = Annotated[
+    bool,
+    typer.Option("--urgent", help="Also put the notice into the queue of an agent that works."),
+]
 Json = Annotated[bool, typer.Option("--json", help="Print one line of JSON.")]
 
 
@@ -58,6 +71,7 @@ def send(
     recipient_id: Recipient,
     text: Text = None,
     file: File = None,
+    urgent: Urgent = False,
     json: Json = False,
 ) -> None:
     """Send a message to one member. Exit 0 means that it is stored; never send it again then."""
@@ -68,7 +82,12 @@ def send(
 
     with open_session() as conn:
         message = messages.send(
-            conn, sender_id=sender_id, recipient_id=recipient_id, text=body.read(), now=utc_now()
+            conn,
+            sender_id=sender_id,
+            recipient_id=recipient_id,
+            text=body.read(),
+            now=utc_now(),
+            urgent=urgent,
         )
         deliveries = notify(conn, [message.message_id])
     outcome = SentWire(message=message, delivery=deliveries[message.message_id])
@@ -80,6 +99,7 @@ def broadcast(
     sender_id: Sender,
     text: Text = None,
     file: File = None,
+    urgent: Urgent = False,
     json: Json = False,
 ) -> None:
     """Send a message to every other member of the sender's fleet. Exit 0 means that it is stored."""
@@ -90,7 +110,9 @@ def broadcast(
     from cafleet.cli.notices import notify
 
     with open_session() as conn:
-        made = messages.broadcast(conn, sender_id=sender_id, text=body.read(), now=utc_now())
+        made = messages.broadcast(
+            conn, sender_id=sender_id, text=body.read(), now=utc_now(), urgent=urgent
+        )
         deliveries = notify(conn, made.delivery_ids)
     outcome = BroadcastWire(
         message=made.summary,
@@ -135,6 +157,25 @@ def show(message_id: MessageId, json: Json = False) -> None:
     with open_session() as conn:
         message = messages.get(conn, message_id=message_id)
     say(to_json(MessageWire(message=message)) if json else envelope(message, max_text_len))
+
+
+@app.command("why", cls=SubjectCommand)
+def why(message_id: MessageId, json: Json = False) -> None:
+    """Tell what became of a message's notice, and what would change it."""
+    from cafleet.broker import deliveries, messages
+    from cafleet.present import life_text
+    from cafleet.records import MessageType
+
+    with open_session() as conn:
+        message = messages.get(conn, message_id=message_id)
+        if message.type is MessageType.BROADCAST_SUMMARY:
+            ids = messages.delivery_ids(conn, summary_id=message_id)
+            lines = deliveries.life_lines(conn, message_ids=ids)
+            outcome = SummaryWhyWire(message_id=message_id, recipients=lines)
+            say(to_json(outcome) if json else life_text.summary(outcome))
+            return
+        (line,) = deliveries.life_lines(conn, message_ids=[message_id])
+    say(to_json(shaped(line, WhyWire)) if json else life_text.life_line(line))
 
 
 def _mark_seen(conn: Connection, printed: Sequence[MessageRecord]) -> None:

@@ -22,7 +22,7 @@ from cafleet.courier.payloads import marker, notices
 from cafleet.courier.submission import Draft, Fate, Outcome, submit, type_and_submit
 from cafleet.errors import MultiplexerError, PaneLockedError
 from cafleet.panes import Multiplexer, multiplexer, pane_lock
-from cafleet.records import Delivery, DeliveryState
+from cafleet.records import Delivery, DeliveryState, ScreenState
 from cafleet.store import Connection
 from cafleet.store.rows import OwedRow
 
@@ -45,6 +45,7 @@ class Pass:
         self._now = now
         self._sleep = sleep
         self._max_text_len = settings.max_text_len()
+        self._hold_timeout = settings.delivery_hold_timeout()
 
     def run(self, member_ids: Sequence[int]) -> None:
         """Deliver what is owed to these members. A pane that fails is noted, and fails alone.
@@ -102,26 +103,39 @@ class Pass:
         owing = [target for target in targets if self._owed(target)]
         seen = look_for_rest(mux, owing, sleep=self._sleep)
         self._remember(owing, seen)
-        for target in owing:
-            sight = seen[target.pane]
-            if not is_at_rest(sight):
-                self._postpone([target], sight.owed_state, sight.reason)
         drafts = {}
         for target in owing:
-            if is_at_rest(seen[target.pane]):
-                marked = self._mark_typed(target)
-                if marked:
-                    drafts[target.pane] = self._draft(target, marked)
+            sight = seen[target.pane]
+            marked = self._mark_typed(target, sight)
+            if marked:
+                drafts[target.pane] = self._draft(target, marked)
+            if not is_at_rest(sight):
+                self._postpone([target], sight.owed_state, sight.reason)
         for pane, outcome in type_and_submit(mux, drafts, sleep=self._sleep).items():
             self._settle(drafts[pane], outcome)
 
-    def _mark_typed(self, target: Target) -> list[OwedRow]:
-        """Commit, before the first byte, that what is owed to a member is being typed."""
+    def _mark_typed(self, target: Target, sight: Sight) -> list[OwedRow]:
+        """Commit, before the first byte, what is now being typed of that which is owed to a member.
+
+        At rest that is everything; into the queue of a working agent with an empty composer goes
+        only what is urgent or has been held for too long; in no other state anything.
+        """
         owed = self._owed(target)
+        if not is_at_rest(sight):
+            queueing = sight.look.state is ScreenState.WORKING and not sight.look.composer
+            owed = [row for row in owed if queueing and self._may_queue(row)]
+        if not owed:
+            return []
         marked = deliveries.mark_typed(
             self._conn, message_ids=[row.message_id for row in owed], now=self._now()
         )
         return [row for row in owed if row.message_id in marked]
+
+    def _may_queue(self, row: OwedRow) -> bool:
+        if row.urgent:
+            return True
+        held = None if row.held_since is None else clock.seconds_since(row.held_since, self._now())
+        return 0 < self._hold_timeout <= (held or 0)
 
     def _draft(self, target: Target, rows: Sequence[OwedRow]) -> Draft:
         return Draft(

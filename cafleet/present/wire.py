@@ -15,8 +15,10 @@ from cafleet.records import (
     Backend,
     CodingAgent,
     Delivery,
+    DeliveryEvent,
     DeliveryState,
     FleetRecord,
+    LifeLine,
     MemberKind,
     MemberRecord,
     MemberStatus,
@@ -59,6 +61,23 @@ class ActivityWire(msgspec.Struct, frozen=True, kw_only=True):
     screen: ScreenState | None
     screen_at: str | None
     owed: int
+
+
+class WhyWire(msgspec.Struct, frozen=True, kw_only=True):
+    """The life line of one delivery."""
+
+    message_id: int
+    state: DeliveryState
+    reason: str | None
+    since: str
+    events: list[DeliveryEvent]
+
+
+class SummaryWhyWire(msgspec.Struct, frozen=True, kw_only=True):
+    """The life lines of a broadcast, each with its recipient."""
+
+    message_id: int
+    recipients: list[LifeLine]
 
 
 class CreatedFleetWire(msgspec.Struct, frozen=True, kw_only=True):

@@ -798,6 +798,7 @@ def insert_delivery(
     now: str,
     text: str,
     delivery_state: DeliveryState,
+    urgent: int,
 ) -> int:
     """A message to one member.
 
@@ -814,6 +815,7 @@ def insert_delivery(
             "now": now,
             "text": text,
             "delivery_state": delivery_state,
+            "urgent": urgent,
         },
     )
     return found
@@ -828,7 +830,7 @@ def insert_broadcast_summary(
 ) -> int:
     """The row that stands for a broadcast. It is linked to itself as soon as it has an id.
 
-    Source: sql/queries/messages.sql:131.
+    Source: sql/queries/messages.sql:133.
     """
     found: int = scalar(
         conn,
@@ -851,7 +853,7 @@ def set_summary_origin(
 ) -> int:
     """Link a broadcast summary to itself.
 
-    Source: sql/queries/messages.sql:157, by primary key.
+    Source: sql/queries/messages.sql:159, by primary key.
     """
     return change(
         conn,
@@ -871,11 +873,12 @@ def insert_broadcast_deliveries(
     origin_message_id: int,
     now: str,
     text: str,
+    urgent: int,
 ) -> int:
     """One delivery to each other active member of the fleet, in the order of their ids. A member
     without a placement is due no notice.
 
-    Source: sql/queries/messages.sql:165, by idx_members_fleet_status, primary key.
+    Source: sql/queries/messages.sql:167, by idx_members_fleet_status, primary key.
     """
     return change(
         conn,
@@ -887,6 +890,7 @@ def insert_broadcast_deliveries(
             "origin_message_id": origin_message_id,
             "now": now,
             "text": text,
+            "urgent": urgent,
         },
     )
 
@@ -898,7 +902,7 @@ def list_broadcast_delivery_ids(
 ) -> list[MessageIdRow]:
     """The deliveries of one broadcast.
 
-    Source: sql/queries/messages.sql:201, by idx_messages_origin.
+    Source: sql/queries/messages.sql:205, by idx_messages_origin.
     """
     return many(
         conn,
@@ -919,7 +923,7 @@ def ack_message(
 ) -> int:
     """The one acknowledgement of a delivery; 0 rows when it was not waiting for one.
 
-    Source: sql/queries/messages.sql:214, by primary key.
+    Source: sql/queries/messages.sql:218, by primary key.
     """
     return change(
         conn,
@@ -937,9 +941,10 @@ def list_owed(
     *,
     member_ids: Sequence[int],
 ) -> list[OwedRow]:
-    """The notices that are owed to some members, oldest first.
+    """The notices that are owed to some members, oldest first, and since when each has been held.
 
-    Source: sql/queries/messages.sql:222, by idx_messages_owed, primary key.
+    Source: sql/queries/messages.sql:226, by idx_delivery_events_message, idx_messages_owed,
+    primary key.
     """
     return many(
         conn,
@@ -959,7 +964,7 @@ def list_deliveries(
 ) -> list[DeliveryRow]:
     """The state of the notices of some messages, each with the reason of its last change.
 
-    Source: sql/queries/messages.sql:245, by idx_delivery_events_message, primary key.
+    Source: sql/queries/messages.sql:264, by idx_delivery_events_message, primary key.
     """
     return many(
         conn,
@@ -979,7 +984,7 @@ def mark_deliveries_typed(
 ) -> int:
     """About to be pasted. What is not owed any more drops out here.
 
-    Source: sql/queries/messages.sql:266, by primary key.
+    Source: sql/queries/messages.sql:286, by primary key.
     """
     return change(
         conn,
@@ -999,7 +1004,7 @@ def mark_deliveries_waiting(
 ) -> int:
     """Looked and not typed: the notice stays owed, as held or unreachable.
 
-    Source: sql/queries/messages.sql:276, by primary key.
+    Source: sql/queries/messages.sql:296, by primary key.
     """
     return change(
         conn,
@@ -1020,7 +1025,7 @@ def settle_typed_deliveries(
 ) -> int:
     """What the look after the typing has shown: submitted or unsure.
 
-    Source: sql/queries/messages.sql:286, by primary key.
+    Source: sql/queries/messages.sql:306, by primary key.
     """
     return change(
         conn,
@@ -1041,7 +1046,7 @@ def list_unseen(
     """Which of these deliveries are not yet known to have been seen by their recipient. One that
     is being typed is left to the pass that types it.
 
-    Source: sql/queries/messages.sql:296, by primary key.
+    Source: sql/queries/messages.sql:316, by primary key.
     """
     return many(
         conn,
@@ -1061,7 +1066,7 @@ def list_acknowledged(
 ) -> list[MessageIdRow]:
     """Which of these deliveries their recipient has acknowledged, so that it must have seen them.
 
-    Source: sql/queries/messages.sql:309, by primary key.
+    Source: sql/queries/messages.sql:329, by primary key.
     """
     return many(
         conn,
@@ -1081,7 +1086,7 @@ def mark_deliveries_seen(
 ) -> int:
     """Their recipient has polled or acknowledged them: final.
 
-    Source: sql/queries/messages.sql:321, by primary key.
+    Source: sql/queries/messages.sql:341, by primary key.
     """
     return change(
         conn,
@@ -1100,7 +1105,7 @@ def mark_deliveries_void(
 ) -> int:
     """Their recipient has left: no notice is due any more.
 
-    Source: sql/queries/messages.sql:332, by primary key.
+    Source: sql/queries/messages.sql:352, by primary key.
     """
     return change(
         conn,

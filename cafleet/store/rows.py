@@ -175,7 +175,10 @@ class OwedRow(Row, frozen=True, kw_only=True):
 
     table: ClassVar[str] = "messages"
     key: ClassVar[str] = "message_id"
-    joined: ClassVar[Mapping[str, str]] = {"from_name": "members"}
+    joined: ClassVar[Mapping[str, str]] = {
+        "from_name": "members",
+        "held_since": "delivery_events",
+    }
 
     message_id: int
     owner_member_id: int
@@ -184,6 +187,8 @@ class OwedRow(Row, frozen=True, kw_only=True):
     created_at: str
     text: str
     delivery_state: DeliveryState
+    urgent: int
+    held_since: str | None
 
 
 class DeliveryRow(Row, frozen=True, kw_only=True):
@@ -193,6 +198,7 @@ class DeliveryRow(Row, frozen=True, kw_only=True):
 
     message_id: int
     owner_member_id: int
+    created_at: str
     delivery_state: DeliveryState
     reason: str | None
 

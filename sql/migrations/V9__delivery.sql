@@ -13,6 +13,10 @@ UPDATE messages
 SET delivery_state = 'none'
 WHERE type = 'broadcast_summary' OR owner_member_id = from_member_id;
 
+-- A sender may ask that its notice be put into the queue of a working agent.
+-- Cost: none; a new column with a constant default rewrites no row.
+ALTER TABLE messages ADD COLUMN urgent INTEGER NOT NULL DEFAULT 0;
+
 -- What is still owed, per recipient and oldest first.
 -- Cost: an entry exists only while its notice is owed.
 CREATE INDEX idx_messages_owed

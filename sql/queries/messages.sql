@@ -100,9 +100,9 @@ WHERE members.fleet_id = :fleet_id AND +messages.type = 'unicast'
 ORDER BY messages.status_timestamp DESC, messages.message_id DESC
 LIMIT :limit;
 
--- name: insert_delivery(owner_member_id, from_member_id, now, text, delivery_state)$
+-- name: insert_delivery(owner_member_id, from_member_id, now, text, delivery_state, urgent)$
 -- A message to one member.
--- params: owner_member_id int, from_member_id int, now str, text str, delivery_state DeliveryState
+-- params: owner_member_id int, from_member_id int, now str, text str, delivery_state DeliveryState, urgent int
 -- returns: int
 INSERT INTO messages (
     owner_member_id,
@@ -113,7 +113,8 @@ INSERT INTO messages (
     status_state,
     status_timestamp,
     text,
-    delivery_state
+    delivery_state,
+    urgent
 )
 VALUES (
     :owner_member_id,
@@ -124,7 +125,8 @@ VALUES (
     'input_required',
     :now,
     :text,
-    :delivery_state
+    :delivery_state,
+    :urgent
 )
 RETURNING message_id;
 
@@ -162,10 +164,10 @@ UPDATE messages
 SET origin_message_id = message_id
 WHERE message_id = :message_id AND type = 'broadcast_summary';
 
--- name: insert_broadcast_deliveries(fleet_id, from_member_id, origin_message_id, now, text)!
+-- name: insert_broadcast_deliveries(fleet_id, from_member_id, origin_message_id, now, text, urgent)!
 -- One delivery to each other active member of the fleet, in the order of their ids. A member
 -- without a placement is due no notice.
--- params: fleet_id int, from_member_id int, origin_message_id int, now str, text str
+-- params: fleet_id int, from_member_id int, origin_message_id int, now str, text str, urgent int
 -- plan: idx_members_fleet_status, primary key
 INSERT INTO messages (
     owner_member_id,
@@ -177,7 +179,8 @@ INSERT INTO messages (
     status_timestamp,
     origin_message_id,
     text,
-    delivery_state
+    delivery_state,
+    urgent
 )
 SELECT
     members.member_id,
@@ -189,7 +192,8 @@ SELECT
     :now,
     :origin_message_id,
     :text,
-    CASE WHEN member_placements.member_id IS NULL THEN 'none' ELSE 'queued' END
+    CASE WHEN member_placements.member_id IS NULL THEN 'none' ELSE 'queued' END,
+    :urgent
 FROM members
 LEFT JOIN member_placements ON members.member_id = member_placements.member_id
 WHERE
@@ -220,10 +224,10 @@ SET status_state = 'completed', status_timestamp = :now
 WHERE message_id = :message_id AND type = 'unicast' AND status_state = 'input_required';
 
 -- name: list_owed(member_ids)
--- The notices that are owed to some members, oldest first.
+-- The notices that are owed to some members, oldest first, and since when each has been held.
 -- params: member_ids list[int]
 -- returns: OwedRow
--- plan: idx_messages_owed, primary key
+-- plan: idx_delivery_events_message, idx_messages_owed, primary key
 -- sort: what is owed to the members asked for, which is little
 SELECT
     messages.message_id,
@@ -232,7 +236,22 @@ SELECT
     senders.name AS from_name,
     messages.created_at,
     messages.text,
-    messages.delivery_state
+    messages.delivery_state,
+    messages.urgent,
+    (
+        SELECT min(held.at)
+        FROM delivery_events AS held
+        WHERE
+            held.message_id = messages.message_id
+            AND held.event_id > coalesce(
+                (
+                    SELECT max(other.event_id)
+                    FROM delivery_events AS other
+                    WHERE other.message_id = messages.message_id AND other.state <> 'held'
+                ),
+                0
+            )
+    ) AS held_since
 FROM json_each(:member_ids) AS asked
 INNER JOIN messages ON asked.value = messages.owner_member_id
 INNER JOIN members ON messages.owner_member_id = members.member_id
@@ -251,6 +270,7 @@ ORDER BY messages.owner_member_id, messages.message_id;
 SELECT
     messages.message_id,
     messages.owner_member_id,
+    messages.created_at,
     messages.delivery_state,
     (
         SELECT delivery_events.reason
