@@ -11,7 +11,7 @@ from cafleet import settings
 from cafleet.agents.base import Agent, SpawnRequest
 from cafleet.errors import CafleetError, MultiplexerError
 from cafleet.operations.placeholders import fill
-from cafleet.panes import Multiplexer, NewPane, PaneTag
+from cafleet.panes import ARGV_LIMIT_BYTES, Multiplexer, NewPane, PaneTag, command_bytes
 
 
 class Opening(msgspec.Struct, frozen=True, kw_only=True):
@@ -47,8 +47,6 @@ class Handover:
             UsageError: the prompt has a broken or unknown placeholder.
             MultiplexerError: there is no pane; says what is left of it.
         """
-        from cafleet.panes.split import ARGV_LIMIT_BYTES, command_bytes
-
         prompt = fill(self._opening.prompt, self._values())
         env = {settings.DATABASE_URL: settings.database_url(self._database)}
         argv = self._argv(prompt, readable_file=None)
