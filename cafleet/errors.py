@@ -65,7 +65,7 @@ class MultiplexerError(CafleetError):
 
 
 class MultiplexerTimeoutError(MultiplexerError):
-    """It did not answer in time; what it was asked for may have been done or not."""
+    """It did not answer, or not in time; what it was asked for may have been done or not."""
 
 
 class PaneGoneError(MultiplexerError):

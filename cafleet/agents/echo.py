@@ -3,36 +3,51 @@
 from __future__ import annotations
 
 import unicodedata
+from collections.abc import Sequence
 
 from cafleet.agents.cues import cues_for
 from cafleet.records import CodingAgent
 from cafleet.screens import Look
 
-# A composer scrolls; so much of the end of a text tells it from any other.
+# Composers and transcripts scroll; so much of the end of a text tells it from any other.
 _TELLING = 40
+_TELLING_IN_TRANSCRIPT = 80
 
 
-def holds_only(look: Look, text: str, agent: CodingAgent) -> bool:
+def holds_only(look: Look, text: str, agent: CodingAgent, *, folded: bool) -> bool:
     """Whether the composer holds ``text`` and nothing else, as far as it shows it.
 
-    It may have wrapped the text, scrolled its beginning out of sight, or folded it into a
-    placeholder: the pane was at rest before, so a single placeholder is what was pasted.
+    It may have wrapped the text or scrolled its beginning out of sight. With ``folded`` a single
+    placeholder of a paste counts too, which tells nothing of the text: the caller knows that the
+    composer was empty before it pasted.
     """
     shown, wanted = compact(look.composer), compact(text)
     if not shown:
         return False
     if shown == wanted or (len(shown) >= _TELLING and wanted.endswith(shown)):
         return True
-    folded = look.composer.strip()
+    placeholder = look.composer.strip()
     return (
-        any(folded.startswith(start) for start in cues_for(agent).pastes)
-        and folded.find("]") == len(folded) - 1
+        folded
+        and any(placeholder.startswith(start) for start in cues_for(agent).pastes)
+        and placeholder.find("]") == len(placeholder) - 1
     )
 
 
-def holds_marker(look: Look, marker: str) -> bool:
-    """Whether ``marker`` stands in the transcript, however it is wrapped there."""
-    return compact(marker) in compact(look.transcript)
+def holds_marker(look: Look, marker: Sequence[str]) -> bool:
+    """Whether the parts of ``marker`` stand in the transcript in their order, however wrapped."""
+    transcript, at = compact(look.transcript), 0
+    for part in map(compact, marker):
+        at = transcript.find(part, at)
+        if at < 0:
+            return False
+        at += len(part)
+    return True
+
+
+def holds_end(look: Look, text: str) -> bool:
+    """Whether the end of ``text`` stands in the transcript, however wrapped."""
+    return compact(text)[-_TELLING_IN_TRANSCRIPT:] in compact(look.transcript)
 
 
 def compact(text: str) -> str:

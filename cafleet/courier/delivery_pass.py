@@ -95,7 +95,8 @@ class Pass:
             typed = [row for row in self._owed(target) if row.delivery_state is DeliveryState.TYPED]
             if typed:
                 drafts.append(self._draft(target, typed))
-        for target_pane, outcome in submit(mux, drafts, patience=0, sleep=self._sleep).items():
+        outcomes = submit(mux, drafts, fresh=False, sleep=self._sleep)
+        for target_pane, outcome in outcomes.items():
             draft = next(each for each in drafts if each.target.pane == target_pane)
             self._settle(draft, outcome)
 
@@ -141,8 +142,7 @@ class Pass:
         return Draft(
             target=target,
             text=notices(rows, self._max_text_len),
-            marker=marker(rows[-1].message_id),
-            unique=True,
+            marker=marker(rows[-1]),
             message_ids=[row.message_id for row in rows],
         )
 

@@ -18,13 +18,18 @@ _SHOWN_BREAK = "⏎"
 def notice(message: OwedRow, max_text_len: int) -> str:
     """One notice, two lines: what came from whom and when, and the body, cut and flattened."""
     sender = message.from_name if message.from_name is not None else "unknown"
-    head = f"{marker(message.message_id)} {message.from_member_id} ({safe_name(sender)})"
-    return f"{head} {message.created_at}]\n{flattened(message.text, max_text_len)}"
+    start, end = marker(message)
+    head = f"{start} {message.from_member_id} ({safe_name(sender)}) {end}"
+    return f"{head}\n{flattened(message.text, max_text_len)}"
 
 
-def marker(message_id: int) -> str:
-    """What a notice of this message begins with, and no other text of ours."""
-    return f"[cafleet msg {message_id} from"
+def marker(message: OwedRow) -> tuple[str, str]:
+    """How the first line of a message's notice begins and ends.
+
+    The id alone would prove nothing: the body of an earlier message may name it. No earlier one
+    can know the time.
+    """
+    return f"[cafleet msg {message.message_id} from", f"{message.created_at}]"
 
 
 def notices(messages: Sequence[OwedRow], max_text_len: int) -> str:

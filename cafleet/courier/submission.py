@@ -13,11 +13,12 @@ from enum import StrEnum
 
 import msgspec
 
-from cafleet.agents.echo import holds_marker, holds_only
+from cafleet.agents.echo import holds_end, holds_marker, holds_only
 from cafleet.courier.looking import Sight, Target, look_at
 from cafleet.errors import MultiplexerTimeoutError, PaneGoneError
 from cafleet.panes import Multiplexer
 from cafleet.records import ScreenState
+from cafleet.screens import Look
 
 # With no gap an agent takes the Enter for a part of the paste (measured on the real ones).
 PASTE_SECONDS = 1.0
@@ -44,26 +45,26 @@ class Outcome(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Draft(msgspec.Struct, frozen=True, kw_only=True):
-    """A text for one pane, and a part of it that stands in the transcript once it is submitted.
+    """A text for one pane.
 
-    ``unique`` says that nothing else could have put that part there. ``message_ids`` are the
-    messages that it tells of, if any.
+    ``marker`` is what nothing else can have put into the transcript, if the text has such parts.
+    ``message_ids`` are the messages that it tells of, if any.
     """
 
     target: Target
     text: str
-    marker: str
-    unique: bool
+    marker: tuple[str, ...] = ()
     message_ids: list[int] = []
 
 
 class _Attempt:
-    """A draft on its way; the times are those of the monotonic clock that the caller counts."""
+    """A draft on its way. ``fresh`` says that it was pasted just now into an empty composer."""
 
-    def __init__(self, draft: Draft, *, patience: float) -> None:
+    def __init__(self, draft: Draft, *, fresh: bool) -> None:
         self.draft = draft
+        self.fresh = fresh
         self.enters = 0
-        self.patience = patience
+        self.patience = PATIENCE_SECONDS
         self.outcome: Outcome | None = None
 
     def judge(self, sight: Sight) -> bool:
@@ -71,13 +72,13 @@ class _Attempt:
         look = sight.look
         if look.state in {ScreenState.GONE, ScreenState.SHELL}:
             self._end(Fate.UNSURE, f"{look.state}: {look.cue}")
-        elif holds_only(look, self.draft.text, self.draft.target.agent):
+        elif holds_only(look, self.draft.text, self.draft.target.agent, folded=self.fresh):
             if self.enters == 0 or self.patience <= 0:
                 if self.enters < ENTERS:
                     return True
                 self._end(Fate.UNSURE, f"the text is still there after {ENTERS} Enters")
         elif look.state in {ScreenState.REST, ScreenState.WORKING} and not look.composer:
-            if (self.enters or self.draft.unique) and holds_marker(look, self.draft.marker):
+            if self._is_in_transcript(look):
                 self._end(Fate.SUBMITTED, "the composer is empty, the text is in the transcript")
             elif self.enters and look.state is ScreenState.WORKING:
                 self._end(Fate.SUBMITTED, "the composer is empty and the agent works")
@@ -86,6 +87,12 @@ class _Attempt:
         elif self.patience <= 0:
             self._end(Fate.UNSURE, f"{look.state}: {look.cue}")
         return False
+
+    def _is_in_transcript(self, look: Look) -> bool:
+        if self.draft.marker and holds_marker(look, self.draft.marker):
+            return True
+        # The composer has held the text before an Enter; long ones leave but their end in sight.
+        return self.enters > 0 and holds_end(look, self.draft.text)
 
     def entered(self) -> None:
         self.enters += 1
@@ -121,13 +128,18 @@ def submit(
     mux: Multiplexer,
     drafts: list[Draft],
     *,
-    patience: float = PATIENCE_SECONDS,
+    fresh: bool = True,
     sleep: Callable[[float], None] = time.sleep,
 ) -> dict[str, Outcome]:
-    """Press Enter on drafts that were pasted, each as often as the looks call for it."""
-    attempts = {draft.target.pane: _Attempt(draft, patience=patience) for draft in drafts}
+    """Press Enter on drafts that were pasted, each as often as the looks call for it.
+
+    ``fresh`` as opposed to those of another process, which may not even have come to the paste.
+    """
+    attempts = {draft.target.pane: _Attempt(draft, fresh=fresh) for draft in drafts}
     while going := [each for each in attempts.values() if each.outcome is None]:
+        began = time.monotonic()
         seen = look_at(mux, [each.draft.target for each in going])
+        took = time.monotonic() - began
         ready = [each for each in going if each.judge(seen[each.draft.target.pane])]
         if ready:
             # A failure to press shows as text that stays; the next look decides.
@@ -137,4 +149,7 @@ def submit(
         sleep(LOOK_SECONDS)
         for each in going:
             each.patience -= LOOK_SECONDS
+            # A server that hangs takes seconds to say so, and others wait for the panes.
+            if seen[each.draft.target.pane].unreachable:
+                each.patience -= took
     return {pane: each.outcome for pane, each in attempts.items() if each.outcome is not None}

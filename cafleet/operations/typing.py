@@ -83,7 +83,7 @@ def _type(target: Target, line: str) -> None:
         sight = look_for_rest(mux, [target])[target.pane]
         if not is_at_rest(sight):
             raise _refusal(target, sight)
-        draft = Draft(target=target, text=f"{line.rstrip()} ", marker=line, unique=False)
+        draft = Draft(target=target, text=f"{line.rstrip()} ")
         outcome = type_and_submit(mux, {target.pane: draft})[target.pane]
     if outcome.fate is Fate.REFUSED:
         raise MultiplexerError(f"nothing was typed into pane {target.pane} ({outcome.evidence})")

@@ -103,8 +103,8 @@ class Multiplexer(Protocol):
     def paste(self, texts: Mapping[str, str]) -> dict[str, MultiplexerError]:
         """Hand each pane its text as a paste, exactly as it is; only failures are returned.
 
-        A pane that is dead or takes no input is a failure and gets nothing. After an error that
-        says that the limit has passed, the text may have arrived or not.
+        A pane that is dead or takes no input is a failure and gets nothing. After a
+        MultiplexerTimeoutError the text may have arrived or not, after any other it has not.
         """
         ...
 

@@ -17,7 +17,7 @@ from collections.abc import Callable, Iterable, Sequence
 
 import msgspec
 
-from cafleet.errors import MultiplexerError, PaneGoneError
+from cafleet.errors import MultiplexerError, MultiplexerTimeoutError, PaneGoneError
 from cafleet.panes.runner import LIMIT, run
 from cafleet.panes.words import one_line
 
@@ -100,7 +100,10 @@ def ask(
         return replies | dict.fromkeys(real, error)
     records = marks.records(answer.out)
     if len(records) != len(real) + 1:
-        broken = MultiplexerError(f"tmux gave an incomplete answer ({answer.err}); try again")
+        # Its client has ended early, which says nothing about what the server went on to do.
+        broken = MultiplexerTimeoutError(
+            f"tmux gave an incomplete answer ({answer.err}); see whether its server runs"
+        )
         return replies | dict.fromkeys(real, broken)
     for pane, record in zip(real, records, strict=False):
         if record[0] == pane:

@@ -47,7 +47,8 @@ def paste(socket: str, texts: Mapping[str, str]) -> dict[str, MultiplexerError]:
         try:
             buffers[pane] = _load(socket, data)
         except MultiplexerError as error:
-            return failed | dict.fromkeys(texts, error)
+            # Even if the limit has passed: a buffer is not typed yet.
+            return failed | dict.fromkeys(texts, MultiplexerError(error.message))
     replies = ask(
         socket,
         buffers,
