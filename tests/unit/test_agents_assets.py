@@ -52,6 +52,8 @@ def test_preset_is_a_primary_agent() -> None:
     [
         ("cafleet message poll 3", "allow"),
         ('cafleet message send --from-member-id 3 --to-member-id 1 -- "a > b"', "allow"),
+        ("cafleet message poll 3 > .env", "deny"),
+        ("cafleet message poll 3 >.env.local", "deny"),
         ("git status", "allow"),
         ("git diff HEAD~1 -- x.py", "allow"),
         ("ls -la", "allow"),
