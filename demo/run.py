@@ -9,20 +9,21 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import shlex
 import sys
 import time
 from collections.abc import Callable, Iterable
 from contextlib import closing
 from datetime import datetime
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from cafleet.broker import messages
 from cafleet.records import MessageRecord, MessageState
 from cafleet.store.guard import open_database
 from demo.stage import Stage, StageError
 
-_ANSWER_SECONDS = 12.0
+_ANSWER_SECONDS = 15.0
 _PATIENCE_SECONDS = 2.5
 _PROMPT = (
     "You are member {member_id} of fleet {fleet_id}; your Director is member {director_member_id}. "
@@ -32,9 +33,10 @@ _TASK = "Please count the words of this message and tell me how many there are."
 _NEWS = "The release is tomorrow; who has read this?"
 
 
-class Fleet(NamedTuple):
-    fleet_id: int
-    names: dict[int, str]
+class Member(NamedTuple):
+    member_id: int
+    name: str
+    pane: str
 
 
 class Story:
@@ -44,6 +46,7 @@ class Story:
         self._stage = stage
         self._began = time.monotonic()
         self._bold = sys.stdout.isatty() and "NO_COLOR" not in os.environ
+        self._members: dict[int, Member] = {}
 
     def tell(self) -> None:
         """The whole story.
@@ -53,95 +56,95 @@ class Story:
         """
         self._chapter("1. A database, and a Director in the first pane of a new tmux server")
         self._run("setup")
-        fleet = self._found()
-        self._talk(fleet)
-        self._show(fleet)
+        self._fleet_id, director = self._found()
+        self._gather(director)
+        self._talk(director)
+        self._show()
         self._chapter("8. The end")
-        self._run("fleet", "delete", str(fleet.fleet_id), "--kill-panes")
-        deliveries = self._deliveries(fleet)
-        answers = sum(message.text.startswith("re:") for message in deliveries)
+        self._run("fleet", "delete", self._fleet_id, "--kill-panes")
+        deliveries = self._deliveries()
         self._say(
-            f"{len(fleet.names)} agents exchanged {len(deliveries)} messages, {answers} of them "
-            f"answers; all were acknowledged. It took {time.monotonic() - self._began:.0f} s."
+            f"{len(self._members)} agents exchanged {len(deliveries)} messages, "
+            f"{len(_answers(deliveries))} of them answers; all were acknowledged. "
+            f"It took {time.monotonic() - self._began:.0f} s."
         )
 
-    def _found(self) -> Fleet:
+    def _found(self) -> tuple[str, str]:
+        """Found the fleet; its id and its Director's."""
         self._chapter("2. The Director founds a fleet; a monitor starts in a pane beside it")
-        created = self._run_json(
-            "fleet", "create", "--name", "demo", "--coding-agent", "claude", "--json"
-        )
-        fleet = Fleet(created["fleet_id"], {})
-        for role in ("director", "monitor"):
-            fleet.names[created[role]["member_id"]] = created[role]["name"]
+        said = self._run("fleet", "create", "--name", "demo", "--coding-agent", "claude")
+        match = re.match(r"(\d+) director=(\d+) monitor=\d+", said)
+        if match is None:
+            raise StageError(f"`fleet create` was expected to name its ids, and said {said!r}")
+        return match[1], match[2]
+
+    def _gather(self, director: str) -> None:
         self._chapter("3. Two members join, one in Claude Code's place, one in Codex's")
         for name, agent, work in (("alice", "claude", "Counts words"), ("bob", "codex", "Reads")):
             wishes = ["--name", name, "--description", work, "--coding-agent", agent]
-            where = ["--fleet-id", str(fleet.fleet_id)]
-            member = self._run_json("member", "create", *where, *wishes, "--json", "--", _PROMPT)
-            fleet.names[member["member_id"]] = name
-        director = created["director"]["member_id"]
+            self._run("member", "create", "--fleet-id", self._fleet_id, *wishes, _PROMPT)
+        for row in json.loads(self._stage.cafleet("member", "list", self._fleet_id, "--json")):
+            member = Member(row["member_id"], row["name"], row["placement"]["mux_pane_id"])
+            self._members[member.member_id] = member
+        self._until_all_rest()
         self._say("The Director was there before the fleet, so it is told who it is:")
-        self._resting(fleet, [director])
-        self._run("member", "prompt", str(director), f"You are member {director}.")
-        return fleet
+        self._run("member", "prompt", director, f"You are member {director}.")
 
-    def _talk(self, fleet: Fleet) -> None:
-        director, _, alice, *_ = fleet.names
-        self._resting(fleet, list(fleet.names))
+    def _talk(self, director: str) -> None:
+        _, _, alice, *_ = self._members
         self._chapter("4. A message: stored, then noticed in alice's pane, since alice is at rest")
-        sender = ["--from-member-id", str(director)]
+        sender = ["--from-member-id", director]
         self._run("message", "send", *sender, "--to-member-id", str(alice), _TASK)
-        self._until_answered(fleet, 2)
+        self._until_answered(2)
         self._chapter("5. A broadcast to everybody else")
         self._run("message", "broadcast", *sender, _NEWS)
-        self._until_answered(fleet, 2 + 2 * (len(fleet.names) - 1))
+        self._until_answered(2 + 2 * (len(self._members) - 1))
 
-    def _show(self, fleet: Fleet) -> None:
+    def _show(self) -> None:
+        self._until_all_rest()
         self._chapter("6. What was said, and who is idle since when")
-        for message in self._deliveries(fleet):
-            self._say(_line(message, fleet))
-        self._run("member", "list", str(fleet.fleet_id))
+        for message in self._deliveries():
+            self._say(self._line(message))
+        self._run("member", "list", self._fleet_id)
         self._chapter("7. What the panes show")
-        for member_id in fleet.names:
+        for member_id in self._members:
             self._run("member", "capture", str(member_id), "--lines", "18")
 
     # Waiting
 
-    def _resting(self, fleet: Fleet, members: list[int]) -> None:
-        """Wait until the agents have drawn their composers: what starts is not typed into."""
-        hints = ("? for shortcuts", "ctrl+p commands")
+    def _rests(self, member_id: int) -> bool:
+        screen = self._stage.screen(self._members[member_id].pane)
+        return "? for shortcuts" in screen and "esc to interrupt" not in screen
 
-        def at_rest() -> bool:
-            screens = (self._stage.cafleet("member", "capture", str(one)) for one in members)
-            return all(any(hint in screen for hint in hints) for screen in screens)
+    def _until_all_rest(self) -> None:
+        self._wait(lambda: all(map(self._rests, self._members)), "the agents came to rest")
 
-        self._wait(at_rest, f"the agents of {members} came to rest")
-
-    def _until_answered(self, fleet: Fleet, count: int) -> None:
-        """Wait for ``count`` deliveries, all acknowledged; who dozes over a held notice is pinged."""
+    def _until_answered(self, count: int) -> None:
+        """Wait for ``count`` deliveries, all acknowledged; a reader that rests is pinged."""
         began = quiet_since = time.monotonic()
-        seen: list[MessageRecord] = []
+        seen = self._deliveries()
+        known = len(_answers(seen))
 
         def answered() -> bool:
             nonlocal seen, quiet_since
-            deliveries = self._deliveries(fleet)
-            if deliveries != seen:
+            deliveries = self._deliveries()
+            waiting = _open(deliveries)
+            if deliveries != seen or not all(self._rests(one.owner_member_id) for one in waiting):
                 seen, quiet_since = deliveries, time.monotonic()
-            if len(seen) == count and not _open(seen):
-                return True
-            if time.monotonic() - quiet_since > _PATIENCE_SECONDS:
-                self._wake(_open(seen))
+            elif time.monotonic() - quiet_since > _PATIENCE_SECONDS:
+                self._wake(waiting)
                 quiet_since = time.monotonic()
-            return False
+            return len(deliveries) == count and not waiting
 
-        self._wait(answered, f"{count} messages were acknowledged")
+        self._wait(answered, f"{count} messages were stored and acknowledged")
         self._say(f"Answered after {time.monotonic() - began:.1f} s:")
-        for message in seen[-count // 2 :]:
-            self._say(_line(message, fleet))
+        for message in _answers(seen)[known:]:
+            self._say(self._line(message))
 
     def _wake(self, waiting: list[MessageRecord]) -> None:
         for member_id in sorted({message.owner_member_id for message in waiting}):
-            self._say("A notice was held, for its reader was at work; a ping asks it to read:")
+            name = self._members[member_id].name
+            self._say(f"{name} was at work when a notice came; a ping asks it to read now:")
             self._run("member", "ping", str(member_id))
 
     def _wait(self, probe: Callable[[], bool], what: str) -> None:
@@ -151,10 +154,10 @@ class Story:
                 raise StageError(f"not within {_ANSWER_SECONDS:.0f} s: {what}")
             time.sleep(0.1)
 
-    def _deliveries(self, fleet: Fleet) -> list[MessageRecord]:
+    def _deliveries(self) -> list[MessageRecord]:
         """All deliveries of the fleet, the oldest first."""
         with closing(open_database(str(self._stage.database))) as connection:
-            timeline = messages.timeline(connection, fleet_id=fleet.fleet_id)
+            timeline = messages.timeline(connection, fleet_id=int(self._fleet_id))
         return sorted(timeline, key=lambda message: message.message_id)
 
     # Telling
@@ -173,20 +176,22 @@ class Story:
             self._say(f"  │ {line}")
         return output
 
-    def _run_json(self, *arguments: str) -> Any:
-        return json.loads(self._run(*arguments))
+    def _line(self, message: MessageRecord) -> str:
+        """One delivery: who to whom, the body, and how long its acknowledgement took."""
+        sender, reader = (
+            self._members[one].name for one in (message.from_member_id, message.owner_member_id)
+        )
+        sent, read = map(datetime.fromisoformat, (message.created_at, message.status_timestamp))
+        waited = f"acknowledged after {(read - sent).total_seconds():.1f} s"
+        return f"[{message.message_id}] {sender} → {reader}: {message.text}  ({waited})"
 
 
 def _open(deliveries: Iterable[MessageRecord]) -> list[MessageRecord]:
     return [one for one in deliveries if one.status_state is MessageState.INPUT_REQUIRED]
 
 
-def _line(message: MessageRecord, fleet: Fleet) -> str:
-    """One delivery: who to whom, the body, and how long it waited for its acknowledgement."""
-    sender, reader = fleet.names[message.from_member_id], fleet.names[message.owner_member_id]
-    created, changed = map(datetime.fromisoformat, (message.created_at, message.status_timestamp))
-    waited = f"acknowledged after {(changed - created).total_seconds():.1f} s"
-    return f"[{message.message_id}] {sender} → {reader}: {message.text}  ({waited})"
+def _answers(deliveries: Iterable[MessageRecord]) -> list[MessageRecord]:
+    return [one for one in deliveries if one.text.startswith("re:")]
 
 
 def main() -> int:

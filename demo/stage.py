@@ -75,6 +75,10 @@ class Stage:
         inside = {"TMUX": self._tmux_variable, "TMUX_PANE": self.director_pane}
         return self._run([str(self._program), *arguments], {**self._environment, **inside})
 
+    def screen(self, pane: str) -> str:
+        """What ``pane`` shows, for the story's own eyes."""
+        return self._tmux("capture-pane", "-p", "-t", pane)
+
     def _prepare(self) -> None:
         programs, home, runtime = (self.folder / name for name in ("bin", "home", "run"))
         install(programs, "demo.scripted_agent")

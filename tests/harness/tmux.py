@@ -54,11 +54,13 @@ class TmuxServer:
         """Start the server if need be, and a detached session; the id of its pane."""
         where = ["-c", str(cwd)] if cwd else []
         size = ["-x", str(columns), "-y", str(rows)]
-        return self.run("new-session", "-dP", "-F", "#{pane_id}", "-s", name, *size, *where, *argv)
+        return self.run(
+            "new-session", "-dP", "-F", "#{pane_id}", "-s", name, *size, *where, *_direct(argv)
+        )
 
     def split(self, beside: str, argv: Sequence[str] = ("sleep", "1000")) -> str:
         """A new pane in the window of the pane ``beside``, the focus unchanged; its id."""
-        return self.run("split-window", "-dP", "-F", "#{pane_id}", "-t", beside, *argv)
+        return self.run("split-window", "-dP", "-F", "#{pane_id}", "-t", beside, *_direct(argv))
 
     def ask(self, target: str, form: str) -> str:
         """A format such as ``#{pane_current_command}`` filled in for ``target``."""
@@ -93,3 +95,8 @@ class TmuxServer:
         """End the server and remove its folder."""
         self.stop()
         shutil.rmtree(self._folder, ignore_errors=True)
+
+
+def _direct(argv: Sequence[str]) -> list[str]:
+    """``argv`` so that tmux starts it itself: a single word it would give to a shell."""
+    return ["env", *argv] if len(argv) == 1 else list(argv)
