@@ -10,7 +10,7 @@ from cafleet import clock
 from cafleet.agents import agent
 from cafleet.broker import fleets, members
 from cafleet.courier.looking import look_at, target_of
-from cafleet.errors import CafleetError, RefusedError
+from cafleet.errors import CafleetError, RefusedError, UsageError
 from cafleet.operations.opening import Handover, Opening, add_remains
 from cafleet.panes import Multiplexer, PaneTag, detect_caller, multiplexer
 from cafleet.records import Backend, CodingAgent, MemberRecord, ScreenState
@@ -58,6 +58,8 @@ def create_member(
         spawned.check_model(model)
     if effort is not None:
         spawned.check_effort(effort)
+    if permission_mode is not None and spawned.name is not CodingAgent.CLAUDE:
+        raise UsageError(f"--permission-mode is claude's alone; leave it out for {spawned.name}")
     members.check_role(conn, fleet_id=fleet_id, monitor=monitor)
     opening = Opening(
         agent=spawned,
