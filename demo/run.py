@@ -23,7 +23,7 @@ from cafleet.records import MessageRecord, MessageState
 from cafleet.store.guard import open_database
 from demo.stage import Stage, StageError
 
-_ANSWER_SECONDS = 15.0
+_ANSWER_SECONDS = 40.0
 _PATIENCE_SECONDS = 2.5
 _PROMPT = (
     "You are member {member_id} of fleet {fleet_id}; your Director is member {director_member_id}. "
@@ -102,7 +102,9 @@ class Story:
 
     def _show(self) -> None:
         self._until_all_rest()
-        self._chapter("6. What was said, and who is idle since when")
+        self._chapter(
+            "6. What was said, and the roster with what the last look at each screen found"
+        )
         for message in self._deliveries():
             self._say(self._line(message))
         self._run("member", "list", self._fleet_id)
