@@ -26,7 +26,7 @@ from cafleet.panes.words import encode, one_line
 
 # A program that cannot start has ended by then; an interpreter that lacks a module takes about 0.1.
 _SETTLING = 0.3
-_CLOSING = 2.0
+_CLOSING = 1.0
 _FACTS = ("session_name", "window_id", "pane_width", "pane_height", "pane_dead", TAG_OPTION)
 
 

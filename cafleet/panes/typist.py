@@ -14,14 +14,17 @@ condition, which the server evaluates in the same breath as the paste.
 from __future__ import annotations
 
 import os
+import threading
 from collections.abc import Mapping, Sequence
 
-from cafleet.errors import MultiplexerError, PaneGoneError
+from cafleet.errors import MultiplexerError, MultiplexerTimeoutError, PaneGoneError
 from cafleet.panes.runner import run
 from cafleet.panes.script import Reply, ask, is_pane_id, pane_gone
 
 _FLAGS = ("pane_dead", "pane_input_off")
 _DONE = "typed"
+# Each text takes a tmux of its own, which mostly waits.
+_LOADERS = 4
 _TAKES_INPUT = "#{==:#{pane_dead}#{pane_input_off},00}"
 
 
@@ -32,7 +35,7 @@ def paste(socket: str, texts: Mapping[str, str]) -> dict[str, MultiplexerError]:
     since no bytes stand for it.
     """
     failed: dict[str, MultiplexerError] = {}
-    buffers: dict[str, str] = {}
+    data: dict[str, bytes] = {}
     for pane, text in texts.items():
         if not text:
             continue
@@ -40,18 +43,16 @@ def paste(socket: str, texts: Mapping[str, str]) -> dict[str, MultiplexerError]:
             failed[pane] = pane_gone(pane)
             continue
         try:
-            data = text.encode()
+            data[pane] = text.encode()
         except UnicodeEncodeError:
             failed[pane] = MultiplexerError("a lone surrogate cannot be typed; remove it")
-            continue
-        try:
-            buffers[pane] = _load(socket, data)
-        except MultiplexerError as error:
-            # Even if the limit has passed: a buffer is not typed yet.
-            return failed | dict.fromkeys(texts, MultiplexerError(error.message))
+    try:
+        buffers = _load_all(socket, data)
+    except MultiplexerError as error:
+        return failed | dict.fromkeys(data, error)
     replies = ask(
         socket,
-        buffers,
+        data,
         _FLAGS,
         then=lambda pane: _guarded(
             pane,
@@ -78,9 +79,42 @@ def enter(socket: str, panes: Sequence[str]) -> dict[str, MultiplexerError]:
     return _refusals(replies)
 
 
+def _load_all(socket: str, data: Mapping[str, bytes]) -> dict[str, str]:
+    """Load each pane's text, several at a time; the name of each pane's buffer.
+
+    Raises:
+        MultiplexerError: one could not be loaded; those after it were not tried.
+    """
+    names: dict[str, str] = {}
+    errors: list[MultiplexerError] = []
+
+    def work(panes: Sequence[str]) -> None:
+        for pane in panes:
+            if errors:
+                return
+            try:
+                names[pane] = _load(socket, data[pane])
+            except MultiplexerError as error:
+                errors.append(error)
+
+    shares = [list(data)[start::_LOADERS] for start in range(min(_LOADERS, len(data)))]
+    threads = [threading.Thread(target=work, args=(share,), daemon=True) for share in shares]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    if errors:
+        raise errors[0]
+    return names
+
+
 def _load(socket: str, data: bytes) -> str:
     name = f"cafleet-{os.getpid()}-{os.urandom(8).hex()}"
-    answer = run(socket, ["load-buffer", "-b", name, "-"], stdin=data)
+    try:
+        answer = run(socket, ["load-buffer", "-b", name, "-"], stdin=data)
+    except MultiplexerTimeoutError as error:
+        # Whatever became of the buffer: nothing was typed yet.
+        raise MultiplexerError(error.message) from error
     if answer.status:
         raise MultiplexerError(f"tmux refused a text ({answer.err}); nothing was typed")
     return name

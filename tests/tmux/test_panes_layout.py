@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
 
 import pytest
 from hypothesis import given
@@ -13,7 +14,7 @@ from cafleet.panes import Multiplexer
 from cafleet.panes.layout import COMFORTABLE, SMALLEST, choose
 from cafleet.panes.survey import Spot
 from tests.harness.tmux import TmuxServer
-from tests.tmux.panes_fixtures import tag
+from tests.tmux.panes_fixtures import tag, wrap
 
 
 @pytest.fixture(autouse=True)
@@ -145,8 +146,11 @@ def test_a_window_of_several_sessions_is_one_window(
     assert window(tmux_server, pane) == window(tmux_server, first)
 
 
-def test_panes_opened_at_once_share_out_the_room(mux: Multiplexer, tmux_server: TmuxServer) -> None:
+def test_panes_opened_at_once_share_out_the_room(
+    mux: Multiplexer, tmux_server: TmuxServer, tmux_wrapper: Path
+) -> None:
     first = director(mux, tmux_server, 200, 50)
+    wrap(tmux_wrapper, 'case "$*" in *split-window*) sleep 0.1;; esac; exec "$REAL" "$@"')
     with ThreadPoolExecutor() as pool:
         members = list(pool.map(lambda number: add(mux, first, number), range(2, 8)))
     seen = sizes(tmux_server)

@@ -51,6 +51,14 @@ def test_long_texts_arrive_whole(mux: Multiplexer, recorder: ByteRecorders) -> N
         recorder.expect(pane, text.encode())
 
 
+def test_each_of_many_panes_gets_its_own_text(mux: Multiplexer, recorder: ByteRecorders) -> None:
+    first = recorder.session(columns=200, rows=100)
+    panes = [first, *(recorder.beside(first) for _ in range(5))]
+    assert mux.paste({pane: f"for {pane}" for pane in panes}) == {}
+    for pane in panes:
+        recorder.expect(pane, f"for {pane}".encode())
+
+
 def test_enter_is_one_carriage_return_in_every_kind_of_pane(
     mux: Multiplexer, recorder: ByteRecorders
 ) -> None:
