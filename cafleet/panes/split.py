@@ -6,7 +6,7 @@ import os
 import signal
 import time
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 
 from libtmux import Pane
 
@@ -19,7 +19,7 @@ from cafleet.panes.layout import SMALLEST, Place, choose
 from cafleet.panes.locks import layout_lock
 from cafleet.panes.pictures import TAG_OPTION
 from cafleet.panes.runner import run
-from cafleet.panes.script import ask
+from cafleet.panes.script import ask, is_pane_id
 from cafleet.panes.server import LimitedServer
 from cafleet.panes.survey import survey
 from cafleet.panes.words import encode, one_line
@@ -94,21 +94,29 @@ def _open(server: LimitedServer, place: Place, env: Mapping[str, str], argv: Seq
     """Open the pane; its id.
 
     Raises:
-        SplitError: tmux refused, or did not answer, and then nobody can tell whether it opened it.
+        SplitError: tmux refused, or it did not name the pane, and nobody can tell whether there is one.
     """
     command, *options = place.command
     words = [*options, "-d", "-P", "-F", "#{pane_id}", *variables(env), "--", *executed(argv)]
     try:
         done = server.cmd(command, *words, target=place.target)
     except MultiplexerTimeoutError as error:
-        unknown = SplitError(error.message, closed=False)
-        unknown.add_remains("a pane may have been opened, its id is unknown")
-        raise unknown from error
+        raise _unknown(error.message) from error
     if done.returncode:
         raise SplitError(
             f"tmux refused to open a pane ({' '.join(done.stderr)}); enlarge the window, or close panes"
         )
+    if len(done.stdout) != 1 or not is_pane_id(done.stdout[0]):
+        raise _unknown(
+            "tmux did not name the pane that it opened; see what stands before it on PATH"
+        )
     return done.stdout[0]
+
+
+def _unknown(message: str) -> SplitError:
+    failure = SplitError(message, closed=False)
+    failure.add_remains("a pane may have been opened, its id is unknown")
+    return failure
 
 
 def _furnish(server: LimitedServer, pane: str, place: Place, tag: PaneTag) -> None:
@@ -158,8 +166,9 @@ def _close(socket: str, pane: str, place: Place) -> bool:
     with _signals_held():
         try:
             kill(socket, pane, missing_ok=True, limit=_CLOSING)
-            if place.arrangement:
-                run(socket, *place.arrangement, limit=_CLOSING)
         except MultiplexerError:
             return False
+        if place.arrangement:
+            with suppress(MultiplexerError):
+                run(socket, *place.arrangement, limit=_CLOSING)
     return True

@@ -202,6 +202,19 @@ def test_a_slow_tmux_is_given_up_and_the_id_is_unknown(
     assert tmux_server.panes() == [beside]
 
 
+@pytest.mark.parametrize(
+    "answer", ["exit 0", "echo nonsense; exit 0", "printf '%%1\\n%%2\\n'; exit 0"]
+)
+def test_an_id_that_is_none_is_not_believed(
+    answer: str, mux: Multiplexer, tmux_server: TmuxServer, tmux_wrapper: Path
+) -> None:
+    beside = tmux_server.session("main")
+    wrap(tmux_wrapper, f'case "$*" in *split-window*) {answer};; esac; exec "$REAL" "$@"')
+    failure = failed_split(mux, beside, ["cat"], limit=1.0)
+    assert (failure.pane, failure.closed) == (None, False)
+    assert tmux_server.panes() == [beside]
+
+
 @pytest.mark.parametrize("stage", ["set-option", "source-file"])
 def test_a_tmux_that_hangs_after_the_split_costs_the_pane(
     stage: str, mux: Multiplexer, tmux_server: TmuxServer, tmux_wrapper: Path
