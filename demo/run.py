@@ -95,6 +95,8 @@ class Story:
         self._chapter("4. A message: stored, then noticed in alice's pane, since alice is at rest")
         sender = ["--from-member-id", director]
         self._run("message", "send", *sender, "--to-member-id", str(alice), _TASK)
+        self._say("Alice's pane, a moment later:")
+        self._capture(alice)
         self._until_answered(2)
         self._chapter("5. A broadcast to everybody else")
         self._run("message", "broadcast", *sender, _NEWS)
@@ -110,7 +112,10 @@ class Story:
         self._run("member", "list", self._fleet_id)
         self._chapter("7. What the panes show")
         for member_id in self._members:
-            self._run("member", "capture", str(member_id), "--lines", "18")
+            self._capture(member_id)
+
+    def _capture(self, member_id: int) -> None:
+        self._run("member", "capture", str(member_id), "--lines", "18")
 
     # Waiting
 

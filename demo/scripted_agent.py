@@ -20,7 +20,7 @@ _OWN_ID = re.compile(r"cafleet message poll (\d+)|\byou are member (\d+)", re.IG
 _CALL = re.compile(r"^\[cafleet msg \d+ from \d+ |\A\W*cafleet message poll \d+", re.MULTILINE)
 _COMMAND_SECONDS = 30
 _ROUNDS = 20
-_OUTPUT_LENGTH = 120
+_LINE_LENGTH = 80
 
 
 class CommandError(Exception):
@@ -57,6 +57,11 @@ class Script:
                 say(Voice.AGENT, "Nothing is left to read.")
                 return
             for message in reversed(messages):
+                line = (
+                    f"{message['message_id']} from {message['from_member_id']}: {message['text']}"
+                )
+                say(Voice.OUTPUT, _shortened(line))
+            for message in reversed(messages):
                 self._read(message, member_id, say)
 
     def _read(self, message: dict[str, Any], member_id: int, say: Say) -> None:
@@ -70,11 +75,11 @@ class Script:
         answer = f"re: message {message_id}, {len(text.split())} words, read by member {member_id}"
         people = ["--from-member-id", str(member_id), "--to-member-id", str(sender)]
         cafleet(["message", "send", *people, "--json", "--", answer], say)
-        say(Voice.AGENT, f"I have answered member {sender}.")
+        say(Voice.AGENT, f"Member {sender} has my answer.")
 
 
 def cafleet(arguments: list[str], say: Say) -> Any:
-    """Run ``cafleet`` and return its JSON; both the command and its output are shown.
+    """Run ``cafleet`` and return its JSON; the command is shown, and what it says if it fails.
 
     Raises:
         CommandError: it could not be run, took too long, or has failed.
@@ -91,15 +96,15 @@ def cafleet(arguments: list[str], say: Say) -> Any:
         )
     except (OSError, subprocess.TimeoutExpired) as error:
         raise CommandError(str(error)) from error
-    say(Voice.OUTPUT, _shortened((done.stdout + done.stderr).strip()))
     if done.returncode != 0:
+        say(Voice.OUTPUT, done.stderr.strip())
         raise CommandError(done.stderr.strip())
     return json.loads(done.stdout)
 
 
-def _shortened(output: str) -> str:
-    """What a transcript shows of a command's output."""
-    return output if len(output) <= _OUTPUT_LENGTH else output[:_OUTPUT_LENGTH] + "…"
+def _shortened(line: str) -> str:
+    """What a transcript shows of a long line."""
+    return line if len(line) <= _LINE_LENGTH else line[:_LINE_LENGTH] + "…"
 
 
 def main(agent: str, argv: list[str]) -> int:
