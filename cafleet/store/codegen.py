@@ -8,15 +8,14 @@ from __future__ import annotations
 import re
 import sys
 from contextlib import closing
-from enum import StrEnum
 from pathlib import Path
 from textwrap import indent, wrap
 
-from cafleet import records
-from cafleet.store import rows
-from cafleet.store.contracts import Contract, ContractError, Parameter, read_contracts
+from cafleet.errors import CafleetError
+from cafleet.store.contract_checks import findings, uncalled
+from cafleet.store.contracts import ENUMS, ROWS, Contract, read_contracts
 from cafleet.store.migration_files import migrations
-from cafleet.store.reference import database_at, schema_objects
+from cafleet.store.reference import database_at, database_for_queries, schema_objects
 
 _ROOT = Path(__file__).parents[2]
 
@@ -46,42 +45,53 @@ SCHEMA_VERSION = {version}
 
 
 def main(arguments: list[str]) -> int:
-    """Write the generated files; with ``--check`` write nothing, and return 1 if one is stale."""
+    """Write the generated files. With ``--check`` write nothing, and hold the queries to their word.
+
+    Returns 1 when a header breaks the grammar, and with ``--check`` also when a generated file is
+    stale or a query breaks a promise; each fault is a line on stderr.
+    """
     try:
+        contracts = read_contracts()
         wanted = {
-            _ROOT / "cafleet/store/queries.py": render_queries(read_contracts(), len(migrations())),
+            _ROOT / "cafleet/store/queries.py": render_queries(contracts, len(migrations())),
             _ROOT / "sql/schema.sql": render_schema(),
         }
-    except ContractError as broken:
-        print(f"Error: {broken}", file=sys.stderr)
-        return 1
+        faults = _broken_promises(contracts) if "--check" in arguments else []
+    except CafleetError as broken:
+        return _report([str(broken)])
     stale = [
         path
         for path, text in wanted.items()
         if not path.exists() or path.read_text("utf-8") != text
     ]
+    if "--check" in arguments:
+        names = (path.relative_to(_ROOT) for path in stale)
+        return _report([*faults, *(f"{name}:1: is stale; run `make generate`" for name in names)])
     for path in stale:
-        if "--check" in arguments:
-            print(
-                f"Error: {path.relative_to(_ROOT)} is stale; run `make generate`", file=sys.stderr
-            )
-        else:
-            path.write_text(wanted[path], "utf-8")
-            print(f"wrote {path.relative_to(_ROOT)}")
-    return 1 if stale and "--check" in arguments else 0
+        path.write_text(wanted[path], "utf-8")
+        print(f"wrote {path.relative_to(_ROOT)}")
+    return 0
+
+
+def _broken_promises(contracts: list[Contract]) -> list[str]:
+    with closing(database_for_queries()) as conn:
+        found = [finding for contract in contracts for finding in findings(conn, contract)]
+    return found + uncalled(contracts, _ROOT / "cafleet")
+
+
+def _report(faults: list[str]) -> int:
+    for fault in faults:
+        print(f"Error: {fault}", file=sys.stderr)
+    return 1 if faults else 0
 
 
 def render_queries(contracts: list[Contract], version: int) -> str:
-    """The text of `queries.py`.
-
-    Raises:
-        ContractError: a header names a struct or a type that does not exist.
-    """
+    """The text of `queries.py`."""
     functions = [_function(contract) for contract in contracts]
     words = set(re.findall(r"\w+", "".join(functions)))
     head = _HEAD.format(
-        enums=",\n    ".join(sorted(words & _enums())),
-        rows=",\n    ".join(sorted(words & _rows())),
+        enums=",\n    ".join(sorted(words & ENUMS)),
+        rows=",\n    ".join(sorted(words & ROWS)),
         version=version,
     )
     return "\n\n".join([head, *functions])
@@ -98,21 +108,11 @@ def render_schema() -> str:
     return "\n".join(lines) + "\n"
 
 
-def _enums() -> set[str]:
-    return {
-        name
-        for name, value in vars(records).items()
-        if isinstance(value, type) and issubclass(value, StrEnum) and value is not StrEnum
-    }
-
-
-def _rows() -> set[str]:
-    return {name for name in vars(rows) if name.endswith("Row") and name != "Row"}
-
-
 def _function(contract: Contract) -> str:
     result, decoded_as = _result(contract)
-    parameters = [f"    {p.name}: {_python_type(contract, p)},\n" for p in contract.parameters]
+    parameters = [
+        f"    {p.name}: {p.type.replace('list', 'Sequence')},\n" for p in contract.parameters
+    ]
     keyword_only = ["    *,\n"] if parameters else []
     arguments = ["conn", f'"{contract.namespace}"', f'"{contract.name}"', *decoded_as]
     passed = "".join(f"        {argument},\n" for argument in [*arguments, _values(contract)])
@@ -130,28 +130,11 @@ def _result(contract: Contract) -> tuple[str, list[str]]:
     """The type that the function returns, and what the row or value is decoded as."""
     if contract.returns is None:
         return "int", []
-    if contract.shape == "scalar":
-        if contract.returns.removesuffix(" | None") not in {"int", "str"}:
-            raise ContractError(
-                f"{contract.source}: {contract.returns} is no scalar; use int or str"
-            )
-        return contract.returns, [contract.returns]
-    if contract.returns not in _rows():
-        raise ContractError(
-            f"{contract.source}: there is no struct {contract.returns} in store/rows.py; add it"
-        )
-    shape = (
-        f"list[{contract.returns}]" if contract.shape == "many" else f"{contract.returns} | None"
-    )
-    return shape, [contract.returns]
-
-
-def _python_type(contract: Contract, parameter: Parameter) -> str:
-    if parameter.type.removesuffix(" | None") not in _enums() | {"int", "str", "list[int]"}:
-        raise ContractError(
-            f"{contract.source}: {parameter.type} is no type for :{parameter.name}; correct it"
-        )
-    return parameter.type.replace("list", "Sequence")
+    if contract.shape == "many":
+        return f"list[{contract.returns}]", [contract.returns]
+    if contract.shape == "one":
+        return f"{contract.returns} | None", [contract.returns]
+    return contract.returns, [contract.returns]
 
 
 def _values(contract: Contract) -> str:

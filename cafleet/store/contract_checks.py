@@ -4,20 +4,26 @@ from __future__ import annotations
 
 import re
 import sqlite3
-from collections.abc import Iterator
-from enum import EnumType
+from collections.abc import Iterable, Iterator
+from functools import cache
+from pathlib import Path
+from typing import get_type_hints
 
-from cafleet import records
 from cafleet.store import rows
-from cafleet.store.contracts import Contract, Parameter
+from cafleet.store.contracts import ENUMS, ROWS, Contract, Parameter
 
 # Parameters that are no columns, and what they are.
 _VOCABULARY = {"now": "str", "limit": "int"}
-_SAMPLES: dict[str, int | str] = {"int": 0, "list[int]": "[]"}
+# A list that is declared as another type must still compile, to be told so: all text is JSON.
+_SAMPLES: dict[str, int | str] = {"int": 0}
+_TEXT_SAMPLE = "[]"
 _AFFINITY = {"INTEGER": "int", "TEXT": "str"}
 
 _SEARCH = re.compile(r"SEARCH \w+ USING (?:COVERING )?(?:INDEX (\w+)|INTEGER PRIMARY KEY|(.+))")
-_SCAN = re.compile(r"SCAN (\w+)(?: USING (?:COVERING )?INDEX (\w+))?$")
+_SCAN = re.compile(r"SCAN (\w+)(?: USING (?:COVERING )?INDEX (\w+))?(?: LEFT-JOIN)?$")
+_EVERY_COLUMN = re.compile(r"(?:\b(?:SELECT|DISTINCT|RETURNING)\s|,)\s*(?:\w+\.)?\*", re.IGNORECASE)
+_CALL = re.compile(r"\bqueries\.(\w+)\(")
+_RETURNING = re.compile(r"\bRETURNING\b", re.IGNORECASE)
 _LAST_ORDER = re.compile(r"ORDER BY ([^()]+?)(?:\s+LIMIT [^()]+)?;?$")
 
 
@@ -36,10 +42,24 @@ def findings(conn: sqlite3.Connection, contract: Contract) -> list[str]:
     return [f"{contract.source}: {contract.name} {sentence}" for sentence in found]
 
 
+def uncalled(contracts: Iterable[Contract], package: Path) -> list[str]:
+    """The queries that no module under ``package`` calls as ``queries.<name>``, a sentence each."""
+    called = {
+        name
+        for module in package.rglob("*.py")
+        for name in _CALL.findall(module.read_text("utf-8"))
+    }
+    return [
+        f"{contract.source}: {contract.name} is called nowhere; call it or delete it"
+        for contract in contracts
+        if contract.name not in called
+    ]
+
+
 def _shape(contract: Contract) -> Iterator[str]:
-    if re.search(r"(SELECT|RETURNING)\s+(\w+\.)?\*", contract.sql):
+    if _EVERY_COLUMN.search(contract.sql):
         yield "takes every column (*); name them"
-    if contract.shape == "change" and "RETURNING" in contract.sql:
+    if contract.shape == "change" and _RETURNING.search(contract.sql):
         yield "returns rows and only counts them; drop RETURNING, or use ^ or $"
     if contract.shape == "many":
         order = _LAST_ORDER.search(contract.sql)
@@ -116,22 +136,22 @@ def _column_type(
     for table, column in sorted(places):
         type_, nullable = _declared(conn, table, column)
         base = parameter.type.removesuffix(" | None")
-        if base not in _admitted(type_, column):
-            yield f"takes :{parameter.name} as {base}, where {table}.{column} is {type_}"
+        admitted = _enums_of(column) or {_AFFINITY.get(type_, "no type that is known here")}
+        if base not in admitted:
+            yield (
+                f"takes :{parameter.name} as {base}, where {table}.{column} is {type_}, "
+                f"{' or '.join(sorted(admitted))}"
+            )
         if parameter.type != base and not nullable:
             yield f"takes a null :{parameter.name}, where {table}.{column} is never null"
 
 
-def _admitted(type_: str, column: str) -> set[str]:
-    """The types that a parameter for this column may have: its enum, where a row struct has one."""
-    enums = {
-        word
-        for row in vars(rows).values()
-        if isinstance(row, type) and issubclass(row, rows.Row)
-        for word in re.findall(r"\w+", str(row.__annotations__.get(column, "")))
-        if isinstance(getattr(records, word, None), EnumType)
-    }
-    return enums or {_AFFINITY[type_]}
+@cache
+def _enums_of(column: str) -> frozenset[str]:
+    """The enums that the row structs decode a column of this name as."""
+    structs = (getattr(rows, name) for name in ROWS)
+    words = " ".join(str(get_type_hints(struct).get(column, "")) for struct in structs)
+    return ENUMS.intersection(re.findall(r"\w+", words))
 
 
 def _declared(conn: sqlite3.Connection, table: str, column: str) -> tuple[str, bool]:
@@ -183,7 +203,10 @@ def _result_columns(conn: sqlite3.Connection, contract: Contract) -> list[str]:
 
 
 def _samples(contract: Contract) -> dict[str, int | str]:
-    return {p.name: _SAMPLES.get(p.type.removesuffix(" | None"), "") for p in contract.parameters}
+    return {
+        p.name: _SAMPLES.get(p.type.removesuffix(" | None"), _TEXT_SAMPLE)
+        for p in contract.parameters
+    }
 
 
 def _row(contract: Contract) -> type[rows.Row]:
