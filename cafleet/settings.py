@@ -9,6 +9,7 @@ from cafleet.errors import SettingError
 DATABASE_URL = "CAFLEET_DATABASE_URL"
 MULTIPLEXER = "CAFLEET_MULTIPLEXER"
 MAX_TEXT_LEN = "CAFLEET_MAX_TEXT_LEN"
+MONITOR_WAKE_INTERVAL = "CAFLEET_MONITOR_WAKE_INTERVAL"
 DELIVERY_HOLD_TIMEOUT = "CAFLEET_DELIVERY_HOLD_TIMEOUT"
 
 LARGEST_INTEGER = 2**63 - 1
@@ -55,6 +56,11 @@ def delivery_hold_timeout() -> int:
     return _number(DELIVERY_HOLD_TIMEOUT, 0)
 
 
+def monitor_wake_interval() -> int:
+    """Seconds between wakes of a monitor whose loop runs for the first time; 0 is none."""
+    return _number(MONITOR_WAKE_INTERVAL, 600)
+
+
 def database_path() -> str:
     """The absolute path of the database file.
 
@@ -73,11 +79,17 @@ def database_path() -> str:
             )
         return os.path.join(home, ".local/share/cafleet/cafleet.db")
     path = url.removeprefix(_SCHEME)
-    if path == url or not path.startswith("/") or path.endswith("/"):
+    if path == url or not path.startswith("/") or path.endswith("/") or not _is_unicode(path):
         raise SettingError(
             f"{DATABASE_URL} is {url!r}; it must be sqlite:/// and an absolute path, such as sqlite:////home/me/fleet.db"
         )
     return path
+
+
+def _is_unicode(text: str) -> bool:
+    """Whether SQLite, which is given paths in UTF-8, can be given this one."""
+    # A byte of the environment that is not UTF-8 has become a surrogate.
+    return not any("\ud800" <= character <= "\udfff" for character in text)
 
 
 def database_url(path: str) -> str:
