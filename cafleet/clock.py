@@ -9,10 +9,9 @@ from __future__ import annotations
 import re
 from datetime import UTC, datetime, timedelta, timezone
 
-_RFC3339 = re.compile(
-    r"(\d{4})-(\d{2})-(\d{2})[Tt ](\d{2}):(\d{2}):(\d{2})(?:\.(\d+))?"
-    r"(?:([Zz])|([+-])(\d{2}):(\d{2}))",
-    re.ASCII,
+_RFC3339 = (
+    r"(?a)(\d{4})-(\d{2})-(\d{2})[Tt ](\d{2}):(\d{2}):(\d{2})(?:\.(\d+))?"
+    r"(?:([Zz])|([+-])(\d{2}):(\d{2}))"
 )
 
 
@@ -32,7 +31,7 @@ def read(text: str) -> datetime | None:
     Never raises. A leap second counts as the first instant of the next minute; digits of the
     fraction beyond the sixth are dropped.
     """
-    match = _RFC3339.fullmatch(text)
+    match = re.fullmatch(_RFC3339, text)
     if match is None:
         return None
     year, month, day, hour, minute, second = (int(part) for part in match.group(1, 2, 3, 4, 5, 6))
@@ -56,3 +55,10 @@ def seconds_since(text: str, now: datetime) -> int | None:
     """Whole seconds from a stored time to ``now``, truncated toward zero; ``None`` if unreadable."""
     moment = read(text)
     return None if moment is None else int((now - moment).total_seconds())
+
+
+def short_age(seconds: int) -> str:
+    """``12s``, ``5m`` or ``3h``, rounded down."""
+    if seconds < 60:
+        return f"{seconds}s"
+    return f"{seconds // 60}m" if seconds < 3600 else f"{seconds // 3600}h"

@@ -9,7 +9,7 @@ from cafleet import clock
 from cafleet.records import Delivery, DeliveryEvent, DeliveryState, LifeLine
 from cafleet.store import Connection, queries
 from cafleet.store.connection import transaction
-from cafleet.store.rows import OwedRow
+from cafleet.store.rows import DeliveryRow, OwedRow, OwingRow
 
 
 def states(conn: Connection, *, message_ids: Sequence[int]) -> dict[int, Delivery]:
@@ -18,6 +18,11 @@ def states(conn: Connection, *, message_ids: Sequence[int]) -> dict[int, Deliver
         row.message_id: Delivery(state=row.delivery_state, reason=row.reason)
         for row in queries.list_deliveries(conn, message_ids=message_ids)
     }
+
+
+def standing(conn: Connection, *, message_ids: Sequence[int]) -> Sequence[DeliveryRow]:
+    """The states with what a wait for them depends on, ids ascending."""
+    return queries.list_deliveries(conn, message_ids=message_ids)
 
 
 def recipients(conn: Connection, *, message_ids: Sequence[int]) -> list[int]:
@@ -49,6 +54,17 @@ def life_lines(conn: Connection, *, message_ids: Sequence[int]) -> list[LifeLine
 def owed(conn: Connection, *, member_ids: Sequence[int]) -> list[OwedRow]:
     """The notices owed to some active members, by member and oldest first."""
     return queries.list_owed(conn, member_ids=member_ids)
+
+
+def owing(conn: Connection, *, fleet_id: int) -> Sequence[OwingRow]:
+    """The members of a fleet that have a pane and are owed notices, ids ascending."""
+    return queries.list_owing(conn, fleet_id=fleet_id)
+
+
+def owed_in_fleet(conn: Connection, *, fleet_id: int) -> list[LifeLine]:
+    """Every delivery whose notice is owed in a fleet, ids ascending."""
+    rows = queries.list_fleet_owed_ids(conn, fleet_id=fleet_id)
+    return life_lines(conn, message_ids=[row.message_id for row in rows])
 
 
 def mark_typed(conn: Connection, *, message_ids: Sequence[int], now: datetime) -> list[int]:

@@ -11,7 +11,7 @@ from cafleet import clock
 from cafleet.broker import deliveries, fleets
 from cafleet.broker.cards import kind_of, read_skills, write_card
 from cafleet.broker.ids import is_id
-from cafleet.errors import DatabaseError, RefusedError, UnknownIdError
+from cafleet.errors import DatabaseError, IntegrityError, RefusedError, UnknownIdError
 from cafleet.records import (
     Backend,
     CodingAgent,
@@ -72,6 +72,20 @@ def in_fleet(conn: Connection, *, member_id: int, fleet_id: int) -> bool:
 def list_active(conn: Connection, *, fleet_id: int) -> list[MemberRecord]:
     """The active members of a fleet, ids ascending."""
     return [_record(row) for row in queries.list_active_members(conn, fleet_id=fleet_id)]
+
+
+def list_readable(conn: Connection, *, fleet_id: int) -> tuple[list[MemberRecord], list[str]]:
+    """The active members of a fleet that can be read, and what is wrong with each of the others."""
+    found, damage = [], []
+    for row in queries.list_active_member_ids(conn, fleet_id=fleet_id):
+        try:
+            member = find(conn, member_id=row.member_id)
+        except IntegrityError as error:
+            damage.append(error.message)
+        else:
+            if member is not None:
+                found.append(member)
+    return found, damage
 
 
 def roster(conn: Connection, *, fleet_id: int) -> list[MemberRecord]:

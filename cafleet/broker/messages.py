@@ -120,6 +120,11 @@ def poll(conn: Connection, *, member_id: int) -> Sequence[MessageRecord]:
     return queries.list_pending(conn, member_id=member_id)
 
 
+def count_pending(conn: Connection, *, member_id: int) -> int:
+    """How many deliveries a member has not acknowledged."""
+    return queries.count_pending(conn, member_id=member_id)
+
+
 def ack(conn: Connection, *, message_id: int, now: datetime) -> MessageRecord:
     """Acknowledge a delivery: the one change of its status.
 

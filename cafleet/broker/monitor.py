@@ -4,14 +4,23 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from datetime import datetime
+from enum import StrEnum
 
 from cafleet import clock
 from cafleet.broker import members
-from cafleet.errors import RefusedError
+from cafleet.errors import IntegrityError, RefusedError
 from cafleet.records import MonitorRuntime
 from cafleet.store import Connection, queries
 from cafleet.store.connection import transaction
 from cafleet.store.rows import WakeTargetRow
+
+
+class Wake(StrEnum):
+    """Why the monitor is woken."""
+
+    SCHEDULED = "scheduled"
+    FORCED = "forced"
+
 
 # A loop counts as alive for so many ticks without a heartbeat, and never for less than this.
 TICKS_UNTIL_STALE = 3
@@ -83,6 +92,36 @@ def clear(conn: Connection, *, fleet_id: int, pid: int) -> bool:
     """Give the loop up, if it is the caller's; whether it was."""
     with transaction(conn):
         return bool(queries.set_monitor_unclaimed(conn, fleet_id=fleet_id, pid=pid))
+
+
+def stop(conn: Connection, *, fleet_id: int, now: datetime) -> None:
+    """Ask the loop to end, and keep others from starting it until it is run by hand."""
+    with transaction(conn):
+        queries.upsert_monitor_stop(conn, fleet_id=fleet_id, now=clock.stamp(now))
+
+
+def wake_due(row: MonitorRuntime, *, now: datetime) -> Wake | None:
+    """Whether the monitor is to be woken now: on request, or since its interval is over.
+
+    A time that cannot be read, or lies in the future, does not silence the wakes.
+
+    Raises:
+        IntegrityError: the row is claimed and has no interval.
+    """
+    if row.wake_requested_at is not None:
+        return Wake.FORCED
+    if row.wake_interval_seconds is None:
+        raise IntegrityError(
+            f"monitor_runtime.wake_interval_seconds is null where fleet_id is {row.fleet_id}, though a "
+            f"loop has claimed it; run the loop again with `cafleet monitor run {row.fleet_id} --interval N`"
+        )
+    if row.wake_interval_seconds == 0:
+        return None
+    since = row.last_wake_at if row.last_wake_at is not None else row.started_at
+    age = None if since is None else clock.seconds_since(since, now)
+    if age is None or age < 0 or age >= row.wake_interval_seconds:
+        return Wake.SCHEDULED
+    return None
 
 
 def record_wake(conn: Connection, *, fleet_id: int, now: datetime) -> None:

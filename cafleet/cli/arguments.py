@@ -40,6 +40,16 @@ def positive(text: str | int) -> int:
     return value
 
 
+def whole(text: str | int) -> int:
+    """A number from 0 to 2**63 - 1; a default comes as the integer that it is."""
+    value = decimal(str(text))
+    if value is None:
+        raise typer.BadParameter(
+            f"{_shown(str(text))} is not a whole number from 0 to {LARGEST_INTEGER}"
+        )
+    return value
+
+
 def utf8(text: str) -> str:
     """Any text that is valid UTF-8, which is what the registry stores."""
     try:

@@ -19,6 +19,7 @@ from cafleet.cli.parser import ClickCommand, Context
 _GROUPS = {
     "fleet": "Create, list, show and delete fleets.",
     "member": "Create, delete, list and reach the members of a fleet.",
+    "monitor": "Run, watch and stop a fleet's monitor loop; scan its panes.",
     "message": "Send, broadcast, poll, acknowledge and show messages.",
 }
 _SINGLE_COMMANDS = ("setup",)

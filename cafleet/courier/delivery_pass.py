@@ -20,7 +20,7 @@ from cafleet.courier.looking import (
 )
 from cafleet.courier.payloads import marker, notices
 from cafleet.courier.submission import Draft, Fate, Outcome, submit, type_and_submit
-from cafleet.errors import MultiplexerError, PaneLockedError
+from cafleet.errors import IntegrityError, MultiplexerError, PaneLockedError
 from cafleet.panes import Multiplexer, multiplexer, pane_lock
 from cafleet.records import Delivery, DeliveryState, ScreenState
 from cafleet.store import Connection
@@ -40,8 +40,10 @@ class Pass:
         *,
         now: Callable[[], datetime] = clock.utc_now,
         sleep: Callable[[float], None] = time.sleep,
+        report: Callable[[str, str], None] | None = None,
     ) -> None:
         self._conn = conn
+        self._report = report
         self._now = now
         self._sleep = sleep
         self._max_text_len = settings.max_text_len()
@@ -52,10 +54,7 @@ class Pass:
 
         Members whose pane is still pending keep what they are owed.
         """
-        database_id = fleets.database_id(self._conn)
-        found = [members.find(self._conn, member_id=member_id) for member_id in member_ids]
-        targets = [target_of(member, database_id) for member in found if member is not None]
-        for here in by_server([target for target in targets if target is not None]):
+        for here in by_server(self._targets(member_ids)):
             try:
                 mux = multiplexer(here[0].backend, here[0].socket)
             except MultiplexerError as error:
@@ -68,6 +67,23 @@ class Pass:
                     self._postpone(
                         [target], DeliveryState.HELD, "another process is typing into the pane"
                     )
+
+    def _targets(self, member_ids: Sequence[int]) -> list[Target]:
+        """The panes of those members that can be read, with what they are owed; others are reported."""
+        database_id = fleets.database_id(self._conn)
+        found = []
+        for member_id in member_ids:
+            try:
+                member = members.find(self._conn, member_id=member_id)
+                target = None if member is None else target_of(member, database_id)
+                if target is not None:
+                    self._owed(target)
+                    found.append(target)
+            except IntegrityError as error:
+                if self._report is None:
+                    raise
+                self._report(error.message, error.message)
+        return found
 
     def _serve(
         self, mux: Multiplexer, targets: Sequence[Target], *, lock_seconds: float

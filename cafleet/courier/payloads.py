@@ -5,6 +5,10 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
+import msgspec
+
+from cafleet import clock
+from cafleet.records import CodingAgent, ScreenState
 from cafleet.store.rows import OwedRow
 
 # One payload tells the newest of so many notices; the member is to poll the others.
@@ -63,3 +67,36 @@ def safe_name(name: str) -> str:
     """A name that no shell would read as a command in a line that an agent may paste into one."""
     shown = _LINE_BREAK.sub(_SHOWN_BREAK, name).replace("\t", _SHOWN_BREAK)
     return _CONTROL.sub("", shown.replace("`", "ˋ").replace("$(", "$﹙"))
+
+
+class Watched(msgspec.Struct, frozen=True, kw_only=True):
+    """What a wake says of one member; ``seconds`` is for how long its screen has been so."""
+
+    member_id: int
+    name: str
+    agent: CodingAgent | None
+    unacked: int
+    screen: ScreenState | None
+    seconds: int
+
+
+def wake_line(fleet_id: int, watched: Sequence[Watched], director: Watched | None) -> str:
+    """The line that wakes a monitor; it ends in a space, as every payload."""
+    if not watched:
+        whom = "no members to check"
+    elif len(watched) == 1:
+        whom = f"1 member to check: {_watched(watched[0])}"
+    else:
+        whom = f"{len(watched)} members to check: {', '.join(map(_watched, watched))}"
+    of = "unknown" if director is None else _watched(director)
+    return (
+        f"[cafleet] tick: fleet {fleet_id}, {whom}; Director: {of}. Follow the monitor protocol, then "
+        f"resume any interrupted work. "
+    )
+
+
+def _watched(each: Watched) -> str:
+    screen = f"{each.screen or 'pane pending'} since {clock.short_age(each.seconds)}"
+    agent = each.agent or "no pane"
+    name = safe_name(each.name)
+    return f"{each.member_id} ({name}; {agent}; unacked {each.unacked}; {screen})"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from cafleet import clock
 from cafleet.present.visible import visible
 from cafleet.records import Placement
 
@@ -30,6 +31,4 @@ def idle_cell(seconds: int | None) -> str:
     """An age in whole seconds, minutes or hours, rounded down."""
     if seconds is None:
         return ABSENT
-    if seconds < 60:
-        return f"{seconds}s"
-    return f"{seconds // 60}m" if seconds < 3600 else f"{seconds // 3600}h"
+    return clock.short_age(seconds)

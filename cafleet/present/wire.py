@@ -23,6 +23,7 @@ from cafleet.records import (
     MemberRecord,
     MemberStatus,
     MessageRecord,
+    MonitorRuntime,
     ScreenState,
 )
 
@@ -149,6 +150,49 @@ class CaptureWire(msgspec.Struct, frozen=True, kw_only=True):
 _Shape = TypeVar("_Shape", bound=msgspec.Struct)
 
 
+class OwedWire(msgspec.Struct, frozen=True, kw_only=True):
+    """A notice that is still due."""
+
+    message_id: int
+    to_member_id: int
+    state: DeliveryState
+    reason: str | None
+    since: str
+
+
+class MonitorStatusWire(msgspec.Struct, frozen=True, kw_only=True):
+    """Process id and times are null while no loop is live; tick and interval keep the row's."""
+
+    fleet_id: int
+    running: bool
+    pid: int | None
+    started_at: str | None
+    last_tick_at: str | None
+    tick_seconds: int | None
+    wake_interval_seconds: int | None
+    last_wake_at: str | None
+    owed: list[OwedWire]
+
+
+class StoppedWire(msgspec.Struct, frozen=True, kw_only=True):
+    stopped: bool
+
+
+class ScanWire(msgspec.Struct, frozen=True, kw_only=True):
+    """One pane of a scan; ``error`` says why there is no content."""
+
+    member_id: int
+    name: str
+    kind: MemberKind
+    coding_agent: CodingAgent
+    pane_id: str | None
+    lines: int
+    content: str | None
+    captured_at: str | None
+    content_sha256: str | None
+    error: str | None
+
+
 def shaped(record: object, shape: type[_Shape]) -> _Shape:
     """The fields of ``record`` that ``shape`` has, by name, through nested records and lists."""
     return msgspec.convert(record, shape, from_attributes=True)
@@ -169,6 +213,24 @@ def created_fleet(
         created_at=fleet.created_at,
         director=shaped(director, MemberWire),
         monitor=shaped(monitor, MemberWire),
+    )
+
+
+def monitor_status(
+    fleet_id: int, runtime: MonitorRuntime | None, owed: Iterable[LifeLine], *, running: bool
+) -> MonitorStatusWire:
+    """How a loop does; what a dead one left in its row about itself is not repeated as fact."""
+    live = runtime if running else None
+    return MonitorStatusWire(
+        fleet_id=fleet_id,
+        running=running,
+        pid=None if live is None else live.pid,
+        started_at=None if live is None else live.started_at,
+        last_tick_at=None if live is None else live.last_tick_at,
+        tick_seconds=None if runtime is None else runtime.tick_seconds,
+        wake_interval_seconds=None if runtime is None else runtime.wake_interval_seconds,
+        last_wake_at=None if live is None else live.last_wake_at,
+        owed=shaped_all(owed, OwedWire),
     )
 
 

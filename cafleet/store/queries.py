@@ -26,6 +26,7 @@ from cafleet.store.rows import (
     DeliveryRow,
     FleetRow,
     FleetSummaryRow,
+    MemberIdRow,
     MemberNameRow,
     MemberRow,
     MessageIdRow,
@@ -33,9 +34,11 @@ from cafleet.store.rows import (
     MonitorClaimRow,
     MonitorRuntimeRow,
     OwedRow,
+    OwingRow,
     PaneOwnerRow,
     PublishedVersionRow,
     SchemaObjectRow,
+    WaitRow,
     WakeTargetRow,
 )
 
@@ -687,6 +690,26 @@ def list_unreadable_cards(
     )
 
 
+def list_active_member_ids(
+    conn: Connection,
+    *,
+    fleet_id: int,
+) -> list[MemberIdRow]:
+    """The ids alone, for whoever reads the members one by one so that one bad row spoils no other.
+
+    Source: sql/queries/members.sql:285, by idx_members_fleet_status.
+    """
+    return many(
+        conn,
+        "members",
+        "list_active_member_ids",
+        MemberIdRow,
+        {
+            "fleet_id": fleet_id,
+        },
+    )
+
+
 def get_message(
     conn: Connection,
     *,
@@ -727,6 +750,27 @@ def list_pending(
     )
 
 
+def count_pending(
+    conn: Connection,
+    *,
+    member_id: int,
+) -> int:
+    """How many deliveries a member has not acknowledged.
+
+    Source: sql/queries/messages.sql:40, by idx_messages_pending.
+    """
+    found: int = scalar(
+        conn,
+        "messages",
+        "count_pending",
+        int,
+        {
+            "member_id": member_id,
+        },
+    )
+    return found
+
+
 def list_inbox(
     conn: Connection,
     *,
@@ -734,7 +778,7 @@ def list_inbox(
 ) -> list[MessageRow]:
     """Every delivery that a member owns, newest status first.
 
-    Source: sql/queries/messages.sql:40, by idx_messages_owner_member_status_ts.
+    Source: sql/queries/messages.sql:49, by idx_messages_owner_member_status_ts.
     """
     return many(
         conn,
@@ -754,7 +798,7 @@ def list_sent(
 ) -> list[MessageRow]:
     """Every delivery that a member has sent, newest status first.
 
-    Source: sql/queries/messages.sql:60, by idx_messages_from_member_status_ts.
+    Source: sql/queries/messages.sql:69, by idx_messages_from_member_status_ts.
     """
     return many(
         conn,
@@ -775,7 +819,7 @@ def list_timeline(
 ) -> list[MessageRow]:
     """The newest deliveries owned by the members of a fleet. The limit counts deliveries.
 
-    Source: sql/queries/messages.sql:80, by idx_members_fleet_status,
+    Source: sql/queries/messages.sql:89, by idx_members_fleet_status,
     idx_messages_owner_member_status_ts.
     """
     return many(
@@ -802,7 +846,7 @@ def insert_delivery(
 ) -> int:
     """A message to one member.
 
-    Source: sql/queries/messages.sql:103.
+    Source: sql/queries/messages.sql:112.
     """
     found: int = scalar(
         conn,
@@ -830,7 +874,7 @@ def insert_broadcast_summary(
 ) -> int:
     """The row that stands for a broadcast. It is linked to itself as soon as it has an id.
 
-    Source: sql/queries/messages.sql:133.
+    Source: sql/queries/messages.sql:142.
     """
     found: int = scalar(
         conn,
@@ -853,7 +897,7 @@ def set_summary_origin(
 ) -> int:
     """Link a broadcast summary to itself.
 
-    Source: sql/queries/messages.sql:159, by primary key.
+    Source: sql/queries/messages.sql:168, by primary key.
     """
     return change(
         conn,
@@ -878,7 +922,7 @@ def insert_broadcast_deliveries(
     """One delivery to each other active member of the fleet, in the order of their ids. A member
     without a placement is due no notice.
 
-    Source: sql/queries/messages.sql:167, by idx_members_fleet_status, primary key.
+    Source: sql/queries/messages.sql:176, by idx_members_fleet_status, primary key.
     """
     return change(
         conn,
@@ -902,7 +946,7 @@ def list_broadcast_delivery_ids(
 ) -> list[MessageIdRow]:
     """The deliveries of one broadcast.
 
-    Source: sql/queries/messages.sql:205, by idx_messages_origin.
+    Source: sql/queries/messages.sql:214, by idx_messages_origin.
     """
     return many(
         conn,
@@ -923,7 +967,7 @@ def ack_message(
 ) -> int:
     """The one acknowledgement of a delivery; 0 rows when it was not waiting for one.
 
-    Source: sql/queries/messages.sql:218, by primary key.
+    Source: sql/queries/messages.sql:227, by primary key.
     """
     return change(
         conn,
@@ -943,7 +987,7 @@ def list_owed(
 ) -> list[OwedRow]:
     """The notices that are owed to some members, oldest first, and since when each has been held.
 
-    Source: sql/queries/messages.sql:226, by idx_delivery_events_message, idx_messages_owed,
+    Source: sql/queries/messages.sql:235, by idx_delivery_events_message, idx_messages_owed,
     primary key.
     """
     return many(
@@ -962,9 +1006,10 @@ def list_deliveries(
     *,
     message_ids: Sequence[int],
 ) -> list[DeliveryRow]:
-    """The state of the notices of some messages, each with the reason of its last change.
+    """The state of the notices of some messages, each with the reason of its last change, and
+    whether the recipient has acknowledged it or left.
 
-    Source: sql/queries/messages.sql:264, by idx_delivery_events_message, primary key.
+    Source: sql/queries/messages.sql:273, by idx_delivery_events_message, primary key.
     """
     return many(
         conn,
@@ -984,7 +1029,7 @@ def mark_deliveries_typed(
 ) -> int:
     """About to be pasted. What is not owed any more drops out here.
 
-    Source: sql/queries/messages.sql:286, by primary key.
+    Source: sql/queries/messages.sql:299, by primary key.
     """
     return change(
         conn,
@@ -1004,7 +1049,7 @@ def mark_deliveries_waiting(
 ) -> int:
     """Looked and not typed: the notice stays owed, as held or unreachable.
 
-    Source: sql/queries/messages.sql:296, by primary key.
+    Source: sql/queries/messages.sql:309, by primary key.
     """
     return change(
         conn,
@@ -1025,7 +1070,7 @@ def settle_typed_deliveries(
 ) -> int:
     """What the look after the typing has shown: submitted or unsure.
 
-    Source: sql/queries/messages.sql:306, by primary key.
+    Source: sql/queries/messages.sql:319, by primary key.
     """
     return change(
         conn,
@@ -1046,7 +1091,7 @@ def list_unseen(
     """Which of these deliveries are not yet known to have been seen by their recipient. One that
     is being typed is left to the pass that types it.
 
-    Source: sql/queries/messages.sql:316, by primary key.
+    Source: sql/queries/messages.sql:329, by primary key.
     """
     return many(
         conn,
@@ -1066,7 +1111,7 @@ def list_acknowledged(
 ) -> list[MessageIdRow]:
     """Which of these deliveries their recipient has acknowledged, so that it must have seen them.
 
-    Source: sql/queries/messages.sql:329, by primary key.
+    Source: sql/queries/messages.sql:342, by primary key.
     """
     return many(
         conn,
@@ -1086,7 +1131,7 @@ def mark_deliveries_seen(
 ) -> int:
     """Their recipient has polled or acknowledged them: final.
 
-    Source: sql/queries/messages.sql:341, by primary key.
+    Source: sql/queries/messages.sql:354, by primary key.
     """
     return change(
         conn,
@@ -1105,7 +1150,7 @@ def mark_deliveries_void(
 ) -> int:
     """Their recipient has left: no notice is due any more.
 
-    Source: sql/queries/messages.sql:352, by primary key.
+    Source: sql/queries/messages.sql:365, by primary key.
     """
     return change(
         conn,
@@ -1113,6 +1158,49 @@ def mark_deliveries_void(
         "mark_deliveries_void",
         {
             "message_ids": id_list(message_ids),
+        },
+    )
+
+
+def list_owing(
+    conn: Connection,
+    *,
+    fleet_id: int,
+) -> list[OwingRow]:
+    """Which active members of a fleet have a pane and are owed notices; `untried` tells whether
+    one of them was not looked for yet, `unreachable` whether there is nothing but unreachable
+    ones.
+
+    Source: sql/queries/messages.sql:375, by idx_members_fleet_status, idx_messages_owed,
+    primary key.
+    """
+    return many(
+        conn,
+        "messages",
+        "list_owing",
+        OwingRow,
+        {
+            "fleet_id": fleet_id,
+        },
+    )
+
+
+def list_fleet_owed_ids(
+    conn: Connection,
+    *,
+    fleet_id: int,
+) -> list[MessageIdRow]:
+    """Every delivery whose notice is still owed to an active member of a fleet.
+
+    Source: sql/queries/messages.sql:399, by idx_members_fleet_status, idx_messages_owed.
+    """
+    return many(
+        conn,
+        "messages",
+        "list_fleet_owed_ids",
+        MessageIdRow,
+        {
+            "fleet_id": fleet_id,
         },
     )
 
@@ -1290,6 +1378,27 @@ def delete_monitor_runtime(
     )
 
 
+def upsert_monitor_stop(
+    conn: Connection,
+    *,
+    fleet_id: int,
+    now: str,
+) -> int:
+    """Ask the loop to end, and keep others from starting one until it is run by hand.
+
+    Source: sql/queries/monitor_runtime.sql:88.
+    """
+    return change(
+        conn,
+        "monitor_runtime",
+        "upsert_monitor_stop",
+        {
+            "fleet_id": fleet_id,
+            "now": now,
+        },
+    )
+
+
 def list_published_versions(
     conn: Connection,
 ) -> list[PublishedVersionRow]:
@@ -1377,4 +1486,70 @@ def list_schema_objects(
         "list_schema_objects",
         SchemaObjectRow,
         {},
+    )
+
+
+def insert_wait(
+    conn: Connection,
+    *,
+    waiter_member_id: int,
+    awaited_member_id: int | None,
+    message_id: int | None,
+    now: str,
+    until_at: str,
+    lock_file: str,
+) -> int:
+    """Note that a process waits for a member, in the transaction that has found no circle.
+
+    Source: sql/queries/waits.sql:1.
+    """
+    found: int = scalar(
+        conn,
+        "waits",
+        "insert_wait",
+        int,
+        {
+            "waiter_member_id": waiter_member_id,
+            "awaited_member_id": awaited_member_id,
+            "message_id": message_id,
+            "now": now,
+            "until_at": until_at,
+            "lock_file": lock_file,
+        },
+    )
+    return found
+
+
+def list_waits(
+    conn: Connection,
+) -> list[WaitRow]:
+    """Every wait on record, those of killed processes included.
+
+    Source: sql/queries/waits.sql:23.
+    """
+    return many(
+        conn,
+        "waits",
+        "list_waits",
+        WaitRow,
+        {},
+    )
+
+
+def delete_wait(
+    conn: Connection,
+    *,
+    wait_id: int,
+) -> int:
+    """A wait is over, or its process is.
+
+    Source: sql/queries/waits.sql:37, by primary key.
+    """
+    return change(
+        conn,
+        "waits",
+        "delete_wait",
+        {
+            "wait_id": wait_id,
+        },
     )

@@ -20,6 +20,7 @@ from cafleet.records import (
     FleetSummary,
     MemberStatus,
     MessageRecord,
+    MessageState,
     MonitorRuntime,
     ScreenState,
 )
@@ -126,6 +127,13 @@ class MemberNameRow(Row, frozen=True, kw_only=True):
     name: str
 
 
+class MemberIdRow(Row, frozen=True, kw_only=True):
+    table: ClassVar[str] = "members"
+    key: ClassVar[str] = "member_id"
+
+    member_id: int
+
+
 class WakeTargetRow(Row, frozen=True, kw_only=True):
     table: ClassVar[str] = "members"
     key: ClassVar[str] = "member_id"
@@ -191,14 +199,30 @@ class OwedRow(Row, frozen=True, kw_only=True):
     held_since: str | None
 
 
+class OwingRow(Row, frozen=True, kw_only=True):
+    """A member that is owed notices, and where its pane is; the last two are 0 or 1."""
+
+    table: ClassVar[str] = "members"
+    key: ClassVar[str] = "member_id"
+    joined: ClassVar[Mapping[str, str]] = _PLACEMENT
+
+    member_id: int
+    mux_pane_id: str
+    mux_socket: str | None
+    untried: int
+    unreachable: int
+
+
 class DeliveryRow(Row, frozen=True, kw_only=True):
     table: ClassVar[str] = "messages"
     key: ClassVar[str] = "message_id"
-    joined: ClassVar[Mapping[str, str]] = {"reason": "delivery_events"}
+    joined: ClassVar[Mapping[str, str]] = {"owner_status": "members", "reason": "delivery_events"}
 
     message_id: int
     owner_member_id: int
     created_at: str
+    status_state: MessageState
+    owner_status: MemberStatus
     delivery_state: DeliveryState
     reason: str | None
 
@@ -213,6 +237,18 @@ class DeliveryEventRow(Row, frozen=True, kw_only=True):
     state: DeliveryState
     reason: str | None
     evidence: str | None
+
+
+class WaitRow(Row, frozen=True, kw_only=True):
+    table: ClassVar[str] = "waits"
+    key: ClassVar[str] = "wait_id"
+
+    wait_id: int
+    waiter_member_id: int
+    awaited_member_id: int | None
+    message_id: int | None
+    until_at: str
+    lock_file: str
 
 
 class MonitorRuntimeRow(MonitorRuntime, Row, frozen=True, kw_only=True):

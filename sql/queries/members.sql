@@ -281,3 +281,13 @@ WHERE
     members.status = 'active'
     AND NOT (typeof(members.member_card_json) = 'text' AND json_valid(members.member_card_json))
 ORDER BY members.member_id;
+
+-- name: list_active_member_ids(fleet_id)
+-- The ids alone, for whoever reads the members one by one so that one bad row spoils no other.
+-- params: fleet_id int
+-- returns: MemberIdRow
+-- plan: idx_members_fleet_status
+SELECT members.member_id
+FROM members
+WHERE members.fleet_id = :fleet_id AND members.status = 'active'
+ORDER BY members.member_id;

@@ -37,6 +37,15 @@ FROM messages
 WHERE messages.owner_member_id = :member_id AND messages.status_state = 'input_required'
 ORDER BY messages.status_timestamp DESC, messages.message_id DESC;
 
+-- name: count_pending(member_id)$
+-- How many deliveries a member has not acknowledged.
+-- params: member_id int = messages.owner_member_id
+-- returns: int
+-- plan: idx_messages_pending
+SELECT count(*)
+FROM messages
+WHERE messages.owner_member_id = :member_id AND messages.status_state = 'input_required';
+
 -- name: list_inbox(member_id)
 -- Every delivery that a member owns, newest status first.
 -- params: member_id int = messages.owner_member_id
@@ -262,7 +271,8 @@ WHERE
 ORDER BY messages.owner_member_id, messages.message_id;
 
 -- name: list_deliveries(message_ids)
--- The state of the notices of some messages, each with the reason of its last change.
+-- The state of the notices of some messages, each with the reason of its last change, and whether
+-- the recipient has acknowledged it or left.
 -- params: message_ids list[int]
 -- returns: DeliveryRow
 -- plan: idx_delivery_events_message, primary key
@@ -271,6 +281,8 @@ SELECT
     messages.message_id,
     messages.owner_member_id,
     messages.created_at,
+    messages.status_state,
+    members.status AS owner_status,
     messages.delivery_state,
     (
         SELECT delivery_events.reason
@@ -281,6 +293,7 @@ SELECT
     ) AS reason
 FROM json_each(:message_ids) AS asked
 INNER JOIN messages ON asked.value = messages.message_id
+INNER JOIN members ON messages.owner_member_id = members.member_id
 ORDER BY messages.message_id;
 
 -- name: mark_deliveries_typed(message_ids)!
@@ -358,3 +371,42 @@ SET delivery_state = 'none'
 WHERE
     message_id IN (SELECT asked.value FROM json_each(:message_ids) AS asked)
     AND delivery_state IN ('queued', 'held', 'unreachable');
+
+-- name: list_owing(fleet_id)
+-- Which active members of a fleet have a pane and are owed notices; `untried` tells whether one
+-- of them was not looked for yet, `unreachable` whether there is nothing but unreachable ones.
+-- params: fleet_id int
+-- returns: OwingRow
+-- plan: idx_members_fleet_status, idx_messages_owed, primary key
+-- sort: grouped by member, over what is owed in one fleet
+SELECT
+    members.member_id,
+    member_placements.mux_pane_id,
+    member_placements.mux_socket,
+    max(messages.delivery_state IN ('queued', 'typed')) AS untried,
+    min(messages.delivery_state = 'unreachable') AS unreachable
+FROM members
+INNER JOIN member_placements ON members.member_id = member_placements.member_id
+INNER JOIN messages ON members.member_id = messages.owner_member_id
+WHERE
+    members.fleet_id = :fleet_id
+    AND members.status = 'active'
+    AND member_placements.mux_pane_id IS NOT NULL
+    AND messages.delivery_state IN ('queued', 'held', 'unreachable', 'typed')
+GROUP BY members.member_id, member_placements.mux_pane_id, member_placements.mux_socket
+ORDER BY members.member_id;
+
+-- name: list_fleet_owed_ids(fleet_id)
+-- Every delivery whose notice is still owed to an active member of a fleet.
+-- params: fleet_id int
+-- returns: MessageIdRow
+-- plan: idx_members_fleet_status, idx_messages_owed
+-- sort: what is owed in one fleet
+SELECT messages.message_id
+FROM members
+INNER JOIN messages ON members.member_id = messages.owner_member_id
+WHERE
+    members.fleet_id = :fleet_id
+    AND members.status = 'active'
+    AND messages.delivery_state IN ('queued', 'held', 'unreachable', 'typed')
+ORDER BY messages.message_id;

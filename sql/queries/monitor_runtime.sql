@@ -84,3 +84,11 @@ WHERE fleet_id = :fleet_id;
 -- plan: primary key
 DELETE FROM monitor_runtime
 WHERE fleet_id = :fleet_id;
+
+-- name: upsert_monitor_stop(fleet_id, now)!
+-- Ask the loop to end, and keep others from starting one until it is run by hand.
+-- params: fleet_id int, now str
+INSERT INTO monitor_runtime (fleet_id, stopped_at)
+VALUES (:fleet_id, :now)
+ON CONFLICT (fleet_id) DO UPDATE
+SET stopped_at = excluded.stopped_at;

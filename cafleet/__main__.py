@@ -1,0 +1,8 @@
+"""``python -m cafleet``: how the program starts its own monitor loop."""
+
+from __future__ import annotations
+
+from cafleet.cli.main import main
+
+if __name__ == "__main__":
+    main()

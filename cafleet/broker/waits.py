@@ -1,0 +1,82 @@
+"""Who waits for whom: rows that live as long as their process, and the refusal of circles."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from datetime import datetime
+
+from cafleet import clock
+from cafleet.errors import RefusedError
+from cafleet.store import Connection, queries
+from cafleet.store.connection import transaction
+from cafleet.store.rows import WaitRow
+
+
+def begin(
+    conn: Connection,
+    *,
+    waiter_id: int,
+    awaited_ids: Sequence[int],
+    message_id: int | None,
+    lock_file: str,
+    is_alive: Callable[[str], bool],
+    now: datetime,
+    until: datetime,
+) -> list[int]:
+    """Note that a process waits for members; the ids of its rows. An empty ``awaited_ids`` means
+    that it waits for whoever comes.
+
+    ``is_alive`` tells by the lock file of another wait whether its process lives; the rows of dead
+    ones are removed.
+
+    Raises:
+        RefusedError: one of the awaited waits, directly or through others, for the waiter.
+    """
+    with transaction(conn):
+        alive = []
+        for row in queries.list_waits(conn):
+            if is_alive(row.lock_file):
+                alive.append(row)
+            else:
+                queries.delete_wait(conn, wait_id=row.wait_id)
+        for each in awaited_ids:
+            _refuse_circle(alive, waiter_id, each)
+        awaited_or_anyone: Sequence[int | None] = awaited_ids or [None]
+        return [
+            queries.insert_wait(
+                conn,
+                waiter_member_id=waiter_id,
+                awaited_member_id=awaited,
+                message_id=message_id,
+                now=clock.stamp(now),
+                until_at=clock.stamp(until),
+                lock_file=lock_file,
+            )
+            for awaited in awaited_or_anyone
+        ]
+
+
+def end(conn: Connection, *, wait_ids: Sequence[int]) -> None:
+    """Remove the rows of a wait that is over."""
+    with transaction(conn):
+        for wait_id in wait_ids:
+            queries.delete_wait(conn, wait_id=wait_id)
+
+
+def _refuse_circle(rows: Sequence[WaitRow], waiter: int, awaited: int) -> None:
+    """Follow who waits for whom from ``awaited`` on; a wait for oneself is a circle as well."""
+    path = {awaited: [awaited]}
+    frontier = [awaited]
+    while frontier:
+        member = frontier.pop()
+        if member == waiter:
+            circle = " waits for ".join(str(each) for each in [waiter, *path[member]])
+            raise RefusedError(
+                f"member {circle}, so this wait could never end; read your messages first with "
+                f"`cafleet message poll {waiter}`"
+            )
+        for row in rows:
+            nxt = row.awaited_member_id
+            if row.waiter_member_id == member and nxt is not None and nxt not in path:
+                path[nxt] = [*path[member], nxt]
+                frontier.append(nxt)

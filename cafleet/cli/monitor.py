@@ -1,0 +1,97 @@
+"""The `monitor` commands."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+from cafleet import settings
+from cafleet.cli.arguments import identifier, positive, whole
+from cafleet.cli.output import say
+from cafleet.cli.parser import SubjectCommand
+from cafleet.cli.session import open_session
+
+app = typer.Typer()
+
+FleetId = Annotated[int, typer.Argument(parser=identifier, metavar="FLEET_ID")]
+Json = Annotated[bool, typer.Option("--json", help="Print one line of JSON.")]
+
+
+@app.command("run", cls=SubjectCommand)
+def run(
+    fleet_id: FleetId,
+    tick: Annotated[
+        int | None,
+        typer.Option("--tick", parser=positive, metavar="N", help="Seconds between ticks (5)."),
+    ] = None,
+    interval: Annotated[
+        int | None,
+        typer.Option(
+            "--interval", parser=whole, metavar="N", help="Seconds between wakes; 0 for none (600)."
+        ),
+    ] = None,
+) -> None:
+    """Run a fleet's loop until it is stopped: it delivers notices and wakes the monitor."""
+    default = settings.monitor_wake_interval()
+    with open_session():
+        pass
+    from cafleet.courier.loop import Loop
+
+    Loop(
+        settings.database_path(),
+        fleet_id,
+        tick_seconds=tick,
+        wake_interval_seconds=interval,
+        default_interval_seconds=default,
+    ).run()
+
+
+@app.command("status", cls=SubjectCommand)
+def status(fleet_id: FleetId, json: Json = False) -> None:
+    """Show whether a fleet's loop runs, and what is owed."""
+    from cafleet.operations.monitoring import loop_status
+    from cafleet.present import monitor_text as texts
+    from cafleet.present.wire import monitor_status, to_json
+
+    with open_session() as conn:
+        found = loop_status(conn, fleet_id=fleet_id)
+    outcome = monitor_status(found.fleet_id, found.runtime, found.owed, running=found.running)
+    say(to_json(outcome) if json else texts.status(outcome))
+
+
+@app.command("stop", cls=SubjectCommand)
+def stop(fleet_id: FleetId, json: Json = False) -> None:
+    """Stop a fleet's loop; it stays stopped until it is run by hand."""
+    from cafleet.operations.monitoring import stop_loop
+    from cafleet.present import monitor_text as texts
+    from cafleet.present.wire import StoppedWire, to_json
+
+    with open_session() as conn:
+        outcome = StoppedWire(stopped=stop_loop(conn, fleet_id=fleet_id))
+    say(to_json(outcome) if json else texts.stopped(fleet_id, outcome))
+
+
+@app.command("scan", cls=SubjectCommand)
+def scan(
+    fleet_id: FleetId,
+    lines: Annotated[
+        int,
+        typer.Option(
+            "--lines", parser=positive, metavar="N", help="How many of the last drawn lines."
+        ),
+    ] = 20,
+    ansi: Annotated[
+        bool, typer.Option("--ansi", help="Keep colours and other escape sequences.")
+    ] = False,
+    json: Json = False,
+) -> None:
+    """Print the end of what every pane of a fleet shows, the Director's first."""
+    from cafleet.operations.scan import scan_fleet
+    from cafleet.present import monitor_text as texts
+    from cafleet.present.wire import ScanWire, shaped_all, to_json
+
+    with open_session() as conn:
+        found = scan_fleet(conn, fleet_id=fleet_id, lines=lines, ansi=ansi)
+    outcome = shaped_all(found, ScanWire)
+    say(to_json(outcome) if json else texts.scanned(outcome, ansi=ansi))

@@ -1,0 +1,69 @@
+"""A lock file that one process holds for as long as it lives."""
+
+from __future__ import annotations
+
+import fcntl
+import os
+
+from cafleet.errors import CafleetError
+
+
+class ProcessLock:
+    """An exclusive `flock` on a file beside the database. It goes with the process, however that
+    ends; a process id would mean nothing to a process in another namespace."""
+
+    def __init__(self, path: str) -> None:
+        self.path = path
+        self._handle: int | None = None
+
+    def acquire(self) -> bool:
+        """Take the lock if it is free; whether this process holds it now.
+
+        Raises:
+            CafleetError: the file cannot be made.
+        """
+        if self._handle is not None:
+            return True
+        try:
+            handle = os.open(
+                self.path, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600
+            )
+        except OSError as error:
+            raise CafleetError(
+                f"the lock {self.path} cannot be opened ({error.strerror}); mend that"
+            ) from error
+        try:
+            fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            os.close(handle)
+            return False
+        self._handle = handle
+        return True
+
+    def release(self) -> None:
+        """Give the lock up; the file stays, so that it always is the same one."""
+        if self._handle is not None:
+            os.close(self._handle)
+            self._handle = None
+
+
+def is_held(path: str) -> bool:
+    """Whether a living process holds the lock. A file that cannot be read is taken as held."""
+    try:
+        handle = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC)
+    except FileNotFoundError:
+        return False
+    except OSError:
+        return True
+    try:
+        fcntl.flock(handle, fcntl.LOCK_SH | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return True
+    finally:
+        os.close(handle)
+    return False
+
+
+def loop_lock_path(database: str, fleet_id: int) -> str:
+    """The lock file of a fleet's loop."""
+    return f"{database}.loop-{fleet_id}.lock"

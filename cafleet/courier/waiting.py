@@ -1,0 +1,193 @@
+"""Waiting for what becomes of messages, and for messages to come."""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from datetime import timedelta
+from enum import StrEnum
+
+from cafleet import clock
+from cafleet.broker import deliveries, messages, waits
+from cafleet.courier.process_lock import ProcessLock, is_held
+from cafleet.errors import CafleetError
+from cafleet.records import DeliveryState, MemberStatus, MessageRecord, MessageState
+from cafleet.store import Connection
+from cafleet.store.connection import data_version
+from cafleet.store.rows import DeliveryRow
+
+# How often the database is asked whether it has changed; no lock is held meanwhile.
+LOOK_SECONDS = 0.1
+# A wait may be asked to last longer than any clock can count.
+_LONGEST_SECONDS = 10 * 365 * 86_400
+
+
+class Wanted(StrEnum):
+    """What a sender can wait for."""
+
+    SUBMITTED = "submitted"
+    SEEN = "seen"
+    ACKED = "acked"
+
+
+class WaitError(CafleetError):
+    """What was waited for has not come, or can come no more."""
+
+
+def wait_for_state(
+    conn: Connection,
+    *,
+    database: str,
+    waiter_id: int,
+    message_ids: Sequence[int],
+    wanted: Wanted,
+    seconds: int,
+) -> None:
+    """Wait until all of some deliveries have come so far.
+
+    Raises:
+        WaitError: the time is over, or one of them can no longer come so far; says its state.
+        RefusedError: a recipient waits for the waiter already.
+    """
+    awaited = []
+    if wanted is not Wanted.SUBMITTED:
+        awaited = deliveries.recipients(conn, message_ids=message_ids)
+
+    def met() -> bool:
+        return _all_met(deliveries.standing(conn, message_ids=message_ids), wanted)
+
+    first = message_ids[0] if len(message_ids) == 1 else None
+    with _waiting(conn, database, waiter_id, awaited, first, seconds, register=bool(awaited)):
+        if _wait(conn, met, seconds):
+            return
+    late = next(
+        row
+        for row in deliveries.standing(conn, message_ids=message_ids)
+        if not _is_met(row, wanted)
+    )
+    raise WaitError(
+        f"message {late.message_id} is {_words(late)}, not {wanted}, after {seconds} s; it is stored, do not "
+        f"send it again, see `cafleet message why {late.message_id}`"
+    )
+
+
+def wait_for_message(
+    conn: Connection,
+    *,
+    database: str,
+    member_id: int,
+    from_member_id: int | None,
+    seconds: int,
+) -> Sequence[MessageRecord]:
+    """Wait until a member has un-acknowledged deliveries, from one sender if that is given; they.
+
+    Raises:
+        UnknownIdError: there is no such active member, or it leaves meanwhile.
+        WaitError: the time is over.
+        RefusedError: the sender waits for the member already.
+    """
+    found: list[MessageRecord] = []
+
+    def met() -> bool:
+        found[:] = [
+            message
+            for message in messages.poll(conn, member_id=member_id)
+            if from_member_id in {None, message.from_member_id}
+        ]
+        return bool(found)
+
+    if met():
+        return found
+    awaited = [] if from_member_id is None else [from_member_id]
+    with _waiting(conn, database, member_id, awaited, None, seconds, register=True):
+        if _wait(conn, met, seconds):
+            return found
+    raise WaitError(
+        f"no message for member {member_id} has come in {seconds} s; wait again, or go on without it"
+    )
+
+
+@contextmanager
+def _waiting(
+    conn: Connection,
+    database: str,
+    waiter_id: int,
+    awaited_ids: Sequence[int],
+    message_id: int | None,
+    seconds: int,
+    *,
+    register: bool,
+) -> Iterator[None]:
+    """Have the wait on record while it lasts, unless it is for nobody."""
+    if not register:
+        yield
+        return
+    lock = ProcessLock(f"{database}.wait-{os.getpid()}-{os.urandom(4).hex()}.lock")
+    lock.acquire()
+    try:
+        now = clock.utc_now()
+        wait_ids = waits.begin(
+            conn,
+            waiter_id=waiter_id,
+            awaited_ids=awaited_ids,
+            message_id=message_id,
+            lock_file=lock.path,
+            is_alive=lambda path: path == lock.path or is_held(path),
+            now=now,
+            until=now + timedelta(seconds=min(seconds, _LONGEST_SECONDS)),
+        )
+        try:
+            yield
+        finally:
+            waits.end(conn, wait_ids=wait_ids)
+    finally:
+        lock.release()
+        os.unlink(lock.path)
+
+
+def _wait(conn: Connection, met: Callable[[], bool], seconds: int) -> bool:
+    """Ask at every change of the database, until the time is over."""
+    ends = time.monotonic() + min(seconds, _LONGEST_SECONDS)
+    version = data_version(conn)
+    if met():
+        return True
+    while (left := ends - time.monotonic()) > 0:
+        time.sleep(min(LOOK_SECONDS, left))
+        now = data_version(conn)
+        if now != version:
+            version = now
+            if met():
+                return True
+    return met()
+
+
+def _all_met(rows: Sequence[DeliveryRow], wanted: Wanted) -> bool:
+    for row in rows:
+        if not _is_met(row, wanted) and _is_hopeless(row, wanted):
+            raise WaitError(
+                f"message {row.message_id} is {_words(row)} and will never be {wanted}; it is stored, do not "
+                f"send it again, see `cafleet message why {row.message_id}`"
+            )
+    return all(_is_met(row, wanted) for row in rows)
+
+
+def _is_met(row: DeliveryRow, wanted: Wanted) -> bool:
+    if row.status_state is MessageState.COMPLETED:
+        return True
+    if wanted is Wanted.ACKED:
+        return False
+    if row.delivery_state is DeliveryState.SEEN:
+        return True
+    return wanted is Wanted.SUBMITTED and row.delivery_state is DeliveryState.SUBMITTED
+
+
+def _is_hopeless(row: DeliveryRow, wanted: Wanted) -> bool:
+    if wanted is Wanted.SUBMITTED:
+        return row.delivery_state in {DeliveryState.NONE, DeliveryState.UNSURE}
+    return row.owner_status is not MemberStatus.ACTIVE
+
+
+def _words(row: DeliveryRow) -> str:
+    return row.delivery_state if row.reason is None else f"{row.delivery_state} ({row.reason})"

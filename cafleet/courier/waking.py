@@ -1,0 +1,127 @@
+"""Waking the monitor: one line about every member, typed when the monitor rests."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Sequence
+from datetime import datetime
+
+from cafleet import clock
+from cafleet.broker import fleets, members, messages, monitor
+from cafleet.courier.looking import (
+    Sight,
+    by_server,
+    is_at_rest,
+    look_at,
+    look_for_rest,
+    target_of,
+)
+from cafleet.courier.payloads import Watched, wake_line
+from cafleet.courier.reports import Reports
+from cafleet.courier.submission import Draft, Fate, type_and_submit
+from cafleet.panes import multiplexer, pane_lock
+from cafleet.records import MemberKind, MemberRecord, ScreenState
+from cafleet.store import Connection
+
+
+class Waker:
+    """Wakes one fleet's monitor, and remembers since when each screen has shown what it shows."""
+
+    def __init__(
+        self,
+        conn: Connection,
+        *,
+        fleet_id: int,
+        reports: Reports,
+        now: Callable[[], datetime] = clock.utc_now,
+        sleep: Callable[[float], None] = time.sleep,
+    ) -> None:
+        self._conn = conn
+        self._fleet_id = fleet_id
+        self._reports = reports
+        self._now = now
+        self._sleep = sleep
+        self._since: dict[int, tuple[ScreenState, datetime]] = {}
+
+    def wake(self) -> tuple[int, int] | None:
+        """Wake the active monitor if it rests: its id, and of how many members it was told.
+
+        ``None`` if no wake went out. A wake is on record only once it was seen to be submitted.
+
+        Raises:
+            MultiplexerError: the monitor's pane could not be locked.
+            DatabaseError: the database failed.
+        """
+        active, damage = members.list_readable(self._conn, fleet_id=self._fleet_id)
+        for text in damage:
+            self._reports.trouble(text, text)
+        monitor_id = members.active_monitor_id(self._conn, fleet_id=self._fleet_id)
+        watcher = next((each for each in active if each.member_id == monitor_id), None)
+        database_id = fleets.database_id(self._conn)
+        target = None if watcher is None else target_of(watcher, database_id)
+        if target is None:
+            return None
+        mux = multiplexer(target.backend, target.socket)
+        with pane_lock(target.socket, target.pane):
+            if not is_at_rest(look_for_rest(mux, [target], sleep=self._sleep)[target.pane]):
+                return None
+            watched, director = self._watch(active, database_id)
+            draft = Draft(target=target, text=wake_line(self._fleet_id, watched, director))
+            outcome = type_and_submit(mux, {target.pane: draft}, sleep=self._sleep)[target.pane]
+        if outcome.fate is not Fate.SUBMITTED:
+            self._reports.trouble(
+                "wake", f"the wake of monitor {target.member_id} did not land: {outcome.evidence}"
+            )
+            return None
+        self._reports.mended("wake")
+        monitor.record_wake(self._conn, fleet_id=self._fleet_id, now=self._now())
+        return target.member_id, len(watched)
+
+    def _watch(
+        self, active: Sequence[MemberRecord], database_id: str
+    ) -> tuple[list[Watched], Watched | None]:
+        """The placed ordinary members and the Director, as one picture of all panes shows them."""
+        seen = self._look(active, database_id)
+        shown = {member.member_id: self._watched(member, seen) for member in active}
+        ordinary = [
+            shown[member.member_id]
+            for member in active
+            if member.kind is MemberKind.MEMBER and member.placement is not None
+        ]
+        director = next((each for each in active if each.kind is MemberKind.DIRECTOR), None)
+        if director is None:
+            self._reports.trouble(
+                "Director", f"fleet {self._fleet_id} has no active Director that can be read"
+            )
+            return ordinary, None
+        self._reports.mended("Director")
+        return ordinary, shown[director.member_id]
+
+    def _look(self, active: Sequence[MemberRecord], database_id: str) -> dict[int, Sight]:
+        targets = [target_of(member, database_id) for member in active]
+        seen: dict[int, Sight] = {}
+        for here in by_server([target for target in targets if target is not None]):
+            sights = look_at(multiplexer(here[0].backend, here[0].socket), here)
+            seen |= {target.member_id: sights[target.pane] for target in here}
+        looks = {member_id: sight.look.state for member_id, sight in seen.items()}
+        members.record_looks(self._conn, looks=looks, moves={}, now=self._now())
+        return seen
+
+    def _watched(self, member: MemberRecord, seen: dict[int, Sight]) -> Watched:
+        sight = seen.get(member.member_id)
+        return Watched(
+            member_id=member.member_id,
+            name=member.name,
+            agent=None if member.placement is None else member.placement.coding_agent,
+            unacked=messages.count_pending(self._conn, member_id=member.member_id),
+            screen=None if sight is None else sight.look.state,
+            seconds=0 if sight is None else self._lasting(member.member_id, sight.look.state),
+        )
+
+    def _lasting(self, member_id: int, state: ScreenState) -> int:
+        """Whole seconds for which the looks of this loop have found the same state."""
+        now = self._now()
+        known = self._since.get(member_id)
+        if known is None or known[0] is not state:
+            self._since[member_id] = known = (state, now)
+        return max(0, int((now - known[1]).total_seconds()))

@@ -1,0 +1,61 @@
+"""The `monitor` commands as text, without a final line feed."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from cafleet.present.cells import ABSENT
+from cafleet.present.visible import visible, visible_body
+from cafleet.present.wire import MonitorStatusWire, ScanWire, StoppedWire
+
+_NO_PANE = "—"
+
+
+def status(outcome: MonitorStatusWire) -> str:
+    """The loop's health, a line each, then what is owed."""
+    rows = [f"fleet {outcome.fleet_id}: {'running' if outcome.running else 'not running'}"]
+    rows += [
+        f"{name}: {ABSENT if value is None else visible(str(value))}"
+        for name, value in (
+            ("pid", outcome.pid),
+            ("started_at", outcome.started_at),
+            ("last_tick_at", outcome.last_tick_at),
+            ("tick_seconds", outcome.tick_seconds),
+            ("wake_interval_seconds", outcome.wake_interval_seconds),
+            ("last_wake_at", outcome.last_wake_at),
+            ("owed", len(outcome.owed)),
+        )
+    ]
+    for owed in outcome.owed:
+        reason = "" if owed.reason is None else f" ({visible(owed.reason)})"
+        rows.append(
+            f"  message {owed.message_id} to member {owed.to_member_id}: {owed.state.value}{reason} since "
+            f"{visible(owed.since)}"
+        )
+    return "\n".join(rows)
+
+
+def stopped(fleet_id: int, outcome: StoppedWire) -> str:
+    was = "stopped" if outcome.stopped else "was not running"
+    return f"The monitor loop of fleet {fleet_id} {was}; `cafleet monitor run {fleet_id}` starts it again."
+
+
+def scanned(scans: Sequence[ScanWire], *, ansi: bool) -> str:
+    """One section per pane, a blank line between."""
+    return "\n\n".join(_section(scan, ansi=ansi) for scan in scans)
+
+
+def _section(scan: ScanWire, *, ansi: bool) -> str:
+    pane = _NO_PANE if scan.pane_id is None else visible(scan.pane_id)
+    facts = [
+        visible(scan.name),
+        f"kind={scan.kind.value}",
+        f"coding_agent={scan.coding_agent.value}",
+        f"pane={pane}",
+    ]
+    if scan.captured_at is not None:
+        facts.append(f"captured_at={scan.captured_at}")
+    head = f"=== {scan.member_id} ({'; '.join(facts)}) ==="
+    if scan.content is None:
+        return f"{head}\n{visible(scan.error or '')}"
+    return f"{head}\n{scan.content if ansi else visible_body(scan.content)}"
