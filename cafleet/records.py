@@ -59,6 +59,14 @@ class DeliveryState(StrEnum):
     SEEN = "seen"
 
 
+class WaitState(StrEnum):
+    """What a sender can wait for."""
+
+    SUBMITTED = "submitted"
+    SEEN = "seen"
+    ACKED = "acked"
+
+
 OWED = frozenset(
     {
         DeliveryState.QUEUED,

@@ -56,6 +56,12 @@ def owed(conn: Connection, *, member_ids: Sequence[int]) -> list[OwedRow]:
     return queries.list_owed(conn, member_ids=member_ids)
 
 
+def gone_recipients(conn: Connection, *, message_ids: Sequence[int]) -> list[int]:
+    """The recipients whose pane was gone at the last look, ids ascending."""
+    rows = queries.list_gone_recipients(conn, message_ids=message_ids)
+    return [row.member_id for row in rows]
+
+
 def owing(conn: Connection, *, fleet_id: int) -> Sequence[OwingRow]:
     """The members of a fleet that have a pane and are owed notices, ids ascending."""
     return queries.list_owing(conn, fleet_id=fleet_id)

@@ -8,7 +8,7 @@ from __future__ import annotations
 import typer
 
 from cafleet.errors import UnknownIdError
-from cafleet.records import CodingAgent
+from cafleet.records import CodingAgent, WaitState
 from cafleet.settings import LARGEST_INTEGER, decimal
 from cafleet.texts import is_blank
 
@@ -64,6 +64,15 @@ def filled(text: str) -> str:
     if is_blank(utf8(text)):
         raise typer.BadParameter("it is blank")
     return text
+
+
+def wait_state(text: str) -> WaitState:
+    """What a sender can wait for."""
+    try:
+        return WaitState(text)
+    except ValueError:
+        names = ", ".join(WaitState)
+        raise typer.BadParameter(f"{_shown(text)} is not one of {names}") from None
 
 
 def coding_agent(text: str) -> CodingAgent:

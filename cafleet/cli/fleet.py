@@ -62,7 +62,7 @@ def create(
             monitor_prompt=None if monitor_file is None else lambda: read_file(monitor_file),
             monitor_model=monitor_model,
         )
-    outcome = created_fleet(made.fleet, made.director, made.monitor)
+    outcome = created_fleet(made.fleet, made.director, made.monitor, made.loop_pid)
     say(to_json(outcome) if json else texts.created(outcome))
 
 

@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from cafleet import settings
-from cafleet.cli.arguments import identifier, utf8
+from cafleet.cli.arguments import identifier, utf8, wait_state, whole
 from cafleet.cli.bodies import BodySource
-from cafleet.cli.output import say
+from cafleet.cli.output import say, warn
 from cafleet.cli.parser import Command, SubjectCommand
 from cafleet.cli.session import open_session
 from cafleet.clock import utc_now
@@ -28,8 +28,10 @@ from cafleet.present.wire import (
     shaped,
     to_json,
 )
+from cafleet.records import WaitState
 
 if TYPE_CHECKING:
+    from cafleet.operations.sending import Wait
     from cafleet.records import MessageRecord
     from cafleet.store import Connection
 
@@ -62,6 +64,19 @@ Urgent = Annotated[
     bool,
     typer.Option("--urgent", help="Also put the notice into the queue of an agent that works."),
 ]
+WaitFor = Annotated[
+    WaitState | None,
+    typer.Option(
+        "--wait",
+        parser=wait_state,
+        metavar="STATE",
+        help="Wait until it is submitted, seen or acked; exit 1 if that does not come.",
+    ),
+]
+Timeout = Annotated[
+    int | None,
+    typer.Option("--timeout", parser=whole, metavar="S", help="Seconds to wait at most (60)."),
+]
 Json = Annotated[bool, typer.Option("--json", help="Print one line of JSON.")]
 
 
@@ -72,25 +87,28 @@ def send(
     text: Text = None,
     file: File = None,
     urgent: Urgent = False,
+    wanted: WaitFor = None,
+    timeout: Timeout = None,
     json: Json = False,
 ) -> None:
     """Send a message to one member. Exit 0 means that it is stored; never send it again then."""
     body = BodySource(text, file, name="TEXT")
+    wait = _wait(wanted, timeout)
     max_text_len = settings.max_text_len()
-    from cafleet.broker import messages
-    from cafleet.cli.notices import notify
+    from cafleet.operations import sending
 
     with open_session() as conn:
-        message = messages.send(
+        sent = sending.send(
             conn,
             sender_id=sender_id,
             recipient_id=recipient_id,
             text=body.read(),
-            now=utc_now(),
             urgent=urgent,
+            wait=wait,
         )
-        deliveries = notify(conn, [message.message_id])
-    outcome = SentWire(message=message, delivery=deliveries[message.message_id])
+    for warning in sent.warnings:
+        warn(warning)
+    outcome = SentWire(message=sent.message, delivery=sent.deliveries[sent.message.message_id])
     say(to_json(outcome) if json else texts.sent(outcome, max_text_len))
 
 
@@ -100,24 +118,25 @@ def broadcast(
     text: Text = None,
     file: File = None,
     urgent: Urgent = False,
+    wanted: WaitFor = None,
+    timeout: Timeout = None,
     json: Json = False,
 ) -> None:
     """Send a message to every other member of the sender's fleet. Exit 0 means that it is stored."""
     body = BodySource(text, file, name="TEXT")
-    # Only a pass uses it; a bad value is told before anything is stored.
-    settings.max_text_len()
-    from cafleet.broker import messages
-    from cafleet.cli.notices import notify
+    wait = _wait(wanted, timeout)
+    from cafleet.operations import sending
 
     with open_session() as conn:
-        made = messages.broadcast(
-            conn, sender_id=sender_id, text=body.read(), now=utc_now(), urgent=urgent
+        sent = sending.broadcast(
+            conn, sender_id=sender_id, text=body.read(), urgent=urgent, wait=wait
         )
-        deliveries = notify(conn, made.delivery_ids)
+    for warning in sent.warnings:
+        warn(warning)
     outcome = BroadcastWire(
-        message=made.summary,
-        recipients=len(made.delivery_ids),
-        deliveries=count_states(deliveries.values()),
+        message=sent.message,
+        recipients=len(sent.deliveries),
+        deliveries=count_states(sent.deliveries.values()),
     )
     say(to_json(outcome) if json else texts.broadcast(outcome))
 
@@ -133,6 +152,36 @@ def poll(member_id: MemberId, json: Json = False) -> None:
         say(to_json(pending) if json else texts.polled(member_id, pending, max_text_len))
         if pending:
             _mark_seen(conn, pending)
+
+
+@app.command("wait", cls=SubjectCommand)
+def wait(
+    member_id: MemberId,
+    timeout: Annotated[
+        int, typer.Option("--timeout", parser=whole, metavar="S", help="Seconds to wait at most.")
+    ] = 600,
+    sender_id: Annotated[
+        int | None,
+        typer.Option(
+            "--from-member-id", parser=identifier, metavar="ID", help="Wait for this sender only."
+        ),
+    ] = None,
+    json: Json = False,
+) -> None:
+    """Wait until a member has messages that it has not acknowledged, and print them as poll does."""
+    from cafleet.courier.waiting import wait_for_message
+
+    max_text_len = settings.max_text_len()
+    with open_session() as conn:
+        pending = wait_for_message(
+            conn,
+            database=settings.database_path(),
+            member_id=member_id,
+            from_member_id=sender_id,
+            seconds=timeout,
+        )
+        say(to_json(pending) if json else texts.polled(member_id, pending, max_text_len))
+        _mark_seen(conn, pending)
 
 
 @app.command("ack", cls=SubjectCommand)
@@ -176,6 +225,16 @@ def why(message_id: MessageId, json: Json = False) -> None:
             return
         (line,) = deliveries.life_lines(conn, message_ids=[message_id])
     say(to_json(shaped(line, WhyWire)) if json else life_text.life_line(line))
+
+
+def _wait(wanted: WaitState | None, timeout: int | None) -> Wait | None:
+    if wanted is None:
+        if timeout is not None:
+            raise typer.BadParameter("--timeout goes with --wait; give both or neither")
+        return None
+    from cafleet.operations.sending import Wait
+
+    return Wait(wanted=wanted, seconds=60 if timeout is None else timeout)
 
 
 def _mark_seen(conn: Connection, printed: Sequence[MessageRecord]) -> None:

@@ -14,9 +14,9 @@ from cafleet import __version__, clock
 from cafleet.broker import fleets, monitor
 from cafleet.courier.process_lock import ProcessLock, loop_lock_path
 from cafleet.courier.reports import Reports
-from cafleet.courier.starting import require_server
+from cafleet.courier.starting import is_server_listening, require_server
 from cafleet.courier.worker import LOOK_SECONDS, Worker
-from cafleet.errors import CafleetError, DatabaseError, RefusedError
+from cafleet.errors import CafleetError, DatabaseError, MultiplexerError, RefusedError
 from cafleet.records import MonitorRuntime
 from cafleet.store import Connection
 from cafleet.store.connection import data_version
@@ -27,6 +27,8 @@ DEFAULT_TICK_SECONDS = 5
 _CLAIMING_SECONDS = 2.0
 # Typing that was begun may go on so long after a signal; its proof is worth the wait.
 _FINISHING_SECONDS = 6.0
+# A tmux server that is restarted is back by then.
+_SERVER_SECONDS = 60.0
 # No wait of the operating system is longer.
 _LONGEST_TICK = 86_400
 
@@ -54,7 +56,7 @@ class Loop:
         self._reports = Reports()
         self._lock = ProcessLock(loop_lock_path(database, fleet_id))
         self._signalled = threading.Event()
-        self._reason: str | None = None
+        self._servers = _Server(fleet_id)
 
     def run(self) -> None:
         """Claim the fleet and serve it until a signal, a stop, or a reason to end.
@@ -68,9 +70,9 @@ class Loop:
         with closing(open_database(self._database)) as conn, _signals(self._signalled):
             fleets.get_living(conn, fleet_id=self._fleet_id)
             require_server(conn, fleet_id=self._fleet_id)
-            row = self._claim(conn)
+            tick = self._claim(conn)
             self._reports.say(
-                f"monitor loop started (fleet {self._fleet_id}, tick {row.tick_seconds}s, pid {self._pid})"
+                f"monitor loop started (fleet {self._fleet_id}, tick {tick}s, pid {self._pid})"
             )
             worker = Worker(self._database, self._fleet_id, self._reports, now=self._now)
             worker.start()
@@ -80,12 +82,13 @@ class Loop:
                 self._clear(conn)
                 worker.stop(_FINISHING_SECONDS)
                 self._lock.release()
-        if self._reason is not None:
-            self._reports.say(f"monitor loop ended: {self._reason}")
 
-    def _claim(self, conn: Connection) -> MonitorRuntime:
-        """Take lock and row. A lock without a live row is a loop that starts, or one that was
-        stopped by a signal and lost its claim: the first gets a moment, the second is replaced."""
+    def _claim(self, conn: Connection) -> int:
+        """Take lock and row; the seconds between ticks.
+
+        A held lock without a live row is that of a loop that starts, or of one that a signal has
+        stopped for too long: the first gets a moment, the second is replaced.
+        """
         ends = time.monotonic() + _CLAIMING_SECONDS
         while not self._lock.acquire() and time.monotonic() < ends:
             row = monitor.runtime(conn, fleet_id=self._fleet_id)
@@ -94,62 +97,89 @@ class Loop:
             time.sleep(0.05)
         row = monitor.runtime(conn, fleet_id=self._fleet_id)
         stored_tick = None if row is None else row.tick_seconds
+        tick_seconds = _first(self._tick_seconds, stored_tick, DEFAULT_TICK_SECONDS)
         stored_interval = None if row is None else row.wake_interval_seconds
         monitor.claim(
             conn,
             fleet_id=self._fleet_id,
             pid=self._pid,
-            tick_seconds=_first(self._tick_seconds, stored_tick, DEFAULT_TICK_SECONDS),
+            tick_seconds=tick_seconds,
             wake_interval_seconds=_first(self._interval, stored_interval, self._default_interval),
             lock_held=not self._lock.acquire(),
             now=self._now(),
         )
-        return self._own_row(conn)
+        return tick_seconds
 
-    def _own_row(self, conn: Connection) -> MonitorRuntime:
+    def _serve(self, conn: Connection, worker: Worker) -> None:
+        place = _Place(self._database)
+        seen_version, next_tick = data_version(conn), 0.0
+        while not self._signalled.is_set():
+            if time.monotonic() >= next_tick:
+                place.check()
+                check_schema(conn, self._database)
+                monitor.heartbeat(conn, fleet_id=self._fleet_id, pid=self._pid, now=self._now())
+            version = data_version(conn)
+            if version != seen_version or time.monotonic() >= next_tick:
+                seen_version = version
+                row = self._look(conn)
+                if row is None:
+                    return
+                if time.monotonic() >= next_tick:
+                    self._tick(conn, row, worker)
+                    next_tick = time.monotonic() + min(row.tick_seconds, _LONGEST_TICK)
+            self._signalled.wait(min(LOOK_SECONDS, max(0.0, next_tick - time.monotonic())))
+
+    def _tick(self, conn: Connection, row: MonitorRuntime, worker: Worker) -> None:
+        # A loop that took over from a stopped process gets the lock when that process ends.
+        self._lock.acquire()
+        wake = monitor.wake_due(row, now=self._now())
+        if wake is not None:
+            worker.ask_for_wake(wake)
+        if self._servers.missing_for(conn, time.monotonic()) > _SERVER_SECONDS:
+            raise MultiplexerError(
+                f"the multiplexer server of fleet {self._fleet_id} has been gone for "
+                f"{_SERVER_SECONDS:.0f} s; the next sender that can reach it starts a new loop"
+            )
+
+    def _look(self, conn: Connection) -> MonitorRuntime | None:
+        """The loop's own row; ``None`` if there is a reason to end, which is then said.
+
+        Raises:
+            RefusedError: another loop has taken over.
+        """
+        if fleets.get(conn, fleet_id=self._fleet_id).deleted_at is not None:
+            self._reports.say("monitor loop ended: the fleet was deleted")
+            return None
         row = monitor.runtime(conn, fleet_id=self._fleet_id)
         if row is None or row.pid != self._pid:
             raise RefusedError(
                 f"another loop serves fleet {self._fleet_id} now; see `cafleet monitor status "
                 f"{self._fleet_id}`"
             )
-        return row
-
-    def _serve(self, conn: Connection, worker: Worker) -> None:
-        place = _Place(self._database)
-        seen_version, next_tick = data_version(conn), 0.0
-        while not self._signalled.is_set() and self._reason is None:
-            if time.monotonic() >= next_tick:
-                row = self._tick(conn, worker, place)
-                next_tick = time.monotonic() + min(row.tick_seconds, _LONGEST_TICK)
-            version = data_version(conn)
-            if version != seen_version:
-                seen_version = version
-                self._look_for_stop(self._own_row(conn))
-            self._signalled.wait(min(LOOK_SECONDS, max(0.0, next_tick - time.monotonic())))
-
-    def _tick(self, conn: Connection, worker: Worker, place: _Place) -> MonitorRuntime:
-        self._lock.acquire()
-        if not monitor.heartbeat(conn, fleet_id=self._fleet_id, pid=self._pid, now=self._now()):
-            return self._own_row(conn)
-        row = self._own_row(conn)
-        self._look_for_stop(row)
-        if fleets.get(conn, fleet_id=self._fleet_id).deleted_at is not None:
-            self._reason = "the fleet was deleted"
-        place.check()
-        check_schema(conn, self._database)
-        if self._reason is None:
-            wake = monitor.wake_due(row, now=self._now())
-            if wake is not None:
-                worker.ask_for_wake(wake)
-        return row
-
-    def _look_for_stop(self, row: MonitorRuntime) -> None:
         if row.stopped_at is not None:
-            self._reason = "it was stopped"
+            self._reports.say("monitor loop ended: it was stopped")
+            return None
+        return row
 
     def _clear(self, conn: Connection) -> None:
         monitor.clear(conn, fleet_id=self._fleet_id, pid=self._pid)
+
+
+class _Server:
+    """For how long the fleet's multiplexer server has not been listening; no call of it is made."""
+
+    def __init__(self, fleet_id: int) -> None:
+        self._fleet_id = fleet_id
+        self._since: float | None = None
+
+    def missing_for(self, conn: Connection, now: float) -> float:
+        """Seconds, 0 while it listens."""
+        if is_server_listening(conn, fleet_id=self._fleet_id):
+            self._since = None
+            return 0.0
+        if self._since is None:
+            self._since = now
+        return now - self._since
 
 
 class _Place:

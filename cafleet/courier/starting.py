@@ -35,7 +35,7 @@ def ensure_running(conn: Connection, *, database: str, fleet_id: int) -> bool:
         return False
     try:
         start_detached(database, fleet_id)
-    except OSError:
+    except CafleetError:
         return False
     return True
 
@@ -64,19 +64,36 @@ def require_server(conn: Connection, *, fleet_id: int) -> None:
     multiplexer(placement.backend, placement.mux_socket).tagged_panes()
 
 
-def start_detached(database: str, fleet_id: int) -> int:
-    """Start a loop that outlives this process; its process id. Whether it claims is yet to be seen.
+def is_server_listening(conn: Connection, *, fleet_id: int) -> bool:
+    """The same, found by the server's socket alone."""
+    placement = members.active_director(conn, fleet_id=fleet_id).placement
+    if placement is None:
+        return False
+    return multiplexer(placement.backend, placement.mux_socket).is_listening()
+
+
+def start_detached(database: str, fleet_id: int) -> None:
+    """Start a loop that outlives this process. Whether it claims the fleet is yet to be seen.
 
     Raises:
-        OSError: the program or its log cannot be opened.
+        CafleetError: the program or its log cannot be opened.
     """
     path = log_path(database, fleet_id)
+    try:
+        _start(database, fleet_id, path)
+    except OSError as error:
+        raise CafleetError(
+            f"the monitor loop of fleet {fleet_id} cannot be started ({error.strerror}); see {path}"
+        ) from error
+
+
+def _start(database: str, fleet_id: int, path: str) -> None:
     flags = os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_NOFOLLOW | os.O_CLOEXEC
     log = os.open(path, flags, 0o600)
     try:
         if os.fstat(log).st_size > _LOG_BYTES:
             os.ftruncate(log, 0)
-        process = subprocess.Popen(
+        subprocess.Popen(
             [sys.executable, "-P", "-m", "cafleet", "monitor", "run", str(fleet_id)],
             stdin=subprocess.DEVNULL,
             stdout=log,
@@ -87,7 +104,6 @@ def start_detached(database: str, fleet_id: int) -> int:
         )
     finally:
         os.close(log)
-    return process.pid
 
 
 def wait_for_claim(conn: Connection, *, database: str, fleet_id: int) -> int | None:

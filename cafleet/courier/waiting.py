@@ -7,13 +7,12 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from datetime import timedelta
-from enum import StrEnum
 
 from cafleet import clock
 from cafleet.broker import deliveries, messages, waits
 from cafleet.courier.process_lock import ProcessLock, is_held
 from cafleet.errors import CafleetError
-from cafleet.records import DeliveryState, MemberStatus, MessageRecord, MessageState
+from cafleet.records import DeliveryState, MemberStatus, MessageRecord, MessageState, WaitState
 from cafleet.store import Connection
 from cafleet.store.connection import data_version
 from cafleet.store.rows import DeliveryRow
@@ -22,14 +21,6 @@ from cafleet.store.rows import DeliveryRow
 LOOK_SECONDS = 0.1
 # A wait may be asked to last longer than any clock can count.
 _LONGEST_SECONDS = 10 * 365 * 86_400
-
-
-class Wanted(StrEnum):
-    """What a sender can wait for."""
-
-    SUBMITTED = "submitted"
-    SEEN = "seen"
-    ACKED = "acked"
 
 
 class WaitError(CafleetError):
@@ -42,7 +33,7 @@ def wait_for_state(
     database: str,
     waiter_id: int,
     message_ids: Sequence[int],
-    wanted: Wanted,
+    wanted: WaitState,
     seconds: int,
 ) -> None:
     """Wait until all of some deliveries have come so far.
@@ -52,7 +43,7 @@ def wait_for_state(
         RefusedError: a recipient waits for the waiter already.
     """
     awaited = []
-    if wanted is not Wanted.SUBMITTED:
+    if wanted is not WaitState.SUBMITTED:
         awaited = deliveries.recipients(conn, message_ids=message_ids)
 
     def met() -> bool:
@@ -163,7 +154,7 @@ def _wait(conn: Connection, met: Callable[[], bool], seconds: int) -> bool:
     return met()
 
 
-def _all_met(rows: Sequence[DeliveryRow], wanted: Wanted) -> bool:
+def _all_met(rows: Sequence[DeliveryRow], wanted: WaitState) -> bool:
     for row in rows:
         if not _is_met(row, wanted) and _is_hopeless(row, wanted):
             raise WaitError(
@@ -173,18 +164,18 @@ def _all_met(rows: Sequence[DeliveryRow], wanted: Wanted) -> bool:
     return all(_is_met(row, wanted) for row in rows)
 
 
-def _is_met(row: DeliveryRow, wanted: Wanted) -> bool:
+def _is_met(row: DeliveryRow, wanted: WaitState) -> bool:
     if row.status_state is MessageState.COMPLETED:
         return True
-    if wanted is Wanted.ACKED:
+    if wanted is WaitState.ACKED:
         return False
     if row.delivery_state is DeliveryState.SEEN:
         return True
-    return wanted is Wanted.SUBMITTED and row.delivery_state is DeliveryState.SUBMITTED
+    return wanted is WaitState.SUBMITTED and row.delivery_state is DeliveryState.SUBMITTED
 
 
-def _is_hopeless(row: DeliveryRow, wanted: Wanted) -> bool:
-    if wanted is Wanted.SUBMITTED:
+def _is_hopeless(row: DeliveryRow, wanted: WaitState) -> bool:
+    if wanted is WaitState.SUBMITTED:
         return row.delivery_state in {DeliveryState.NONE, DeliveryState.UNSURE}
     return row.owner_status is not MemberStatus.ACTIVE
 

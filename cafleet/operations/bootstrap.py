@@ -6,12 +6,14 @@ from collections.abc import Callable
 
 import msgspec
 
-from cafleet import clock
+from cafleet import clock, settings
 from cafleet.agents import agent, default_monitor_prompt
 from cafleet.broker import fleets, lifecycle, members
 from cafleet.broker.lifecycle import NewFleet, OpenedPane
+from cafleet.courier.starting import log_path, start_detached, wait_for_claim
 from cafleet.errors import CafleetError, RefusedError
 from cafleet.operations.opening import Handover, Opening, add_remains
+from cafleet.operations.teardown import delete_fleet
 from cafleet.panes import CallerPane, Multiplexer, PaneTag, detect_caller, multiplexer, parse_tag
 from cafleet.records import CodingAgent, FleetRecord, MemberRecord, MemberStatus
 from cafleet.store import Connection
@@ -20,10 +22,17 @@ from cafleet.store import Connection
 SPLIT_SECONDS = 2.0
 
 
+class LoopError(CafleetError):
+    """The loop of a new fleet did not start."""
+
+
 class CreatedFleet(msgspec.Struct, frozen=True, kw_only=True):
+    """``loop_pid`` is the process id of the fleet's loop, for people."""
+
     fleet: FleetRecord
     director: MemberRecord
     monitor: MemberRecord
+    loop_pid: int
 
 
 def create_fleet(
@@ -42,6 +51,7 @@ def create_fleet(
         RefusedError: a living fleet owns this pane.
         UsageError: the model or a placeholder of the prompt is not valid.
         AgentError: the coding agent cannot be started.
+        LoopError: the fleet's loop did not start; the fleet is deleted again.
     """
     caller = detect_caller()
     database_id = fleets.database_id(conn)
@@ -72,6 +82,7 @@ def create_fleet(
         fleet=fleets.get(conn, fleet_id=made.fleet_id),
         director=members.get(conn, member_id=made.director_member_id),
         monitor=members.get(conn, member_id=made.monitor_member_id),
+        loop_pid=_start_loop(conn, made.fleet_id),
     )
 
 
@@ -110,6 +121,26 @@ def _make(
         for step in reversed(undo):
             step(failure)
         raise
+
+
+def _start_loop(conn: Connection, fleet_id: int) -> int:
+    """Start the loop of a fleet that is committed; its process id once it has claimed the fleet."""
+    database = settings.database_path()
+    try:
+        start_detached(database, fleet_id)
+        pid = wait_for_claim(conn, database=database, fleet_id=fleet_id)
+        if pid is None:
+            raise LoopError(
+                f"the monitor loop of fleet {fleet_id} did not start, so the fleet is deleted again; see "
+                f"{log_path(database, fleet_id)}"
+            )
+    except BaseException as failure:
+        try:
+            delete_fleet(conn, fleet_id=fleet_id, kill_panes=True)
+        except CafleetError as error:
+            add_remains(failure, f"fleet {fleet_id} could not be deleted: {error}")
+        raise
+    return pid
 
 
 def _tag(database_id: str, fleet_id: int, member_id: int) -> PaneTag:

@@ -56,6 +56,10 @@ class Multiplexer(Protocol):
         """The absolute path of the server's socket."""
         ...
 
+    def is_listening(self) -> bool:
+        """Whether a server accepts connections at the socket, without asking it anything."""
+        ...
+
     def split(
         self,
         beside: str,

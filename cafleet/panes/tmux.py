@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import os
+import socket as sockets
 from collections.abc import Mapping, Sequence
 
 from cafleet.errors import MultiplexerError
 from cafleet.panes import capture, control, pictures, typist
 from cafleet.panes.identity import PaneTag
 from cafleet.panes.interface import NewPane
+from cafleet.panes.runner import LIMIT
 from cafleet.panes.survey import survey
 from cafleet.screens import Picture
 
@@ -21,6 +24,15 @@ class Tmux:
     @property
     def socket(self) -> str:
         return self._socket
+
+    def is_listening(self) -> bool:
+        with sockets.socket(sockets.AF_UNIX, sockets.SOCK_STREAM) as client:
+            client.settimeout(LIMIT)
+            try:
+                client.connect(os.fsencode(self.socket))
+            except OSError:
+                return False
+        return True
 
     def split(
         self,

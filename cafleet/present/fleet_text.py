@@ -15,7 +15,8 @@ _ENDED = frozenset({"killed", "already gone"})
 
 
 def created(fleet: CreatedFleetWire) -> str:
-    return f"{fleet.fleet_id} director={fleet.director.member_id} monitor={fleet.monitor.member_id}"
+    ids = f"{fleet.fleet_id} director={fleet.director.member_id} monitor={fleet.monitor.member_id}"
+    return f"{ids}\nmonitor loop pid={fleet.monitor_loop.pid}"
 
 
 def listed(fleets: Sequence[FleetSummary]) -> str:

@@ -81,12 +81,17 @@ class SummaryWhyWire(msgspec.Struct, frozen=True, kw_only=True):
     recipients: list[LifeLine]
 
 
+class MonitorLoopWire(msgspec.Struct, frozen=True, kw_only=True):
+    pid: int
+
+
 class CreatedFleetWire(msgspec.Struct, frozen=True, kw_only=True):
     fleet_id: int
     name: str | None
     created_at: str
     director: MemberWire
     monitor: MemberWire
+    monitor_loop: MonitorLoopWire
 
 
 class PaneWire(msgspec.Struct, frozen=True, kw_only=True):
@@ -204,7 +209,7 @@ def shaped_all(records: Iterable[object], shape: type[_Shape]) -> list[_Shape]:
 
 
 def created_fleet(
-    fleet: FleetRecord, director: MemberRecord, monitor: MemberRecord
+    fleet: FleetRecord, director: MemberRecord, monitor: MemberRecord, loop_pid: int
 ) -> CreatedFleetWire:
     """What `fleet create` has made."""
     return CreatedFleetWire(
@@ -213,6 +218,7 @@ def created_fleet(
         created_at=fleet.created_at,
         director=shaped(director, MemberWire),
         monitor=shaped(monitor, MemberWire),
+        monitor_loop=MonitorLoopWire(pid=loop_pid),
     )
 
 

@@ -1205,6 +1205,26 @@ def list_fleet_owed_ids(
     )
 
 
+def list_gone_recipients(
+    conn: Connection,
+    *,
+    message_ids: Sequence[int],
+) -> list[MemberIdRow]:
+    """Which recipients of some deliveries had no pane any more when they were last looked for.
+
+    Source: sql/queries/messages.sql:414, by primary key.
+    """
+    return many(
+        conn,
+        "messages",
+        "list_gone_recipients",
+        MemberIdRow,
+        {
+            "message_ids": id_list(message_ids),
+        },
+    )
+
+
 def get_monitor_runtime(
     conn: Connection,
     *,

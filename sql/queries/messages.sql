@@ -410,3 +410,16 @@ WHERE
     AND members.status = 'active'
     AND messages.delivery_state IN ('queued', 'held', 'unreachable', 'typed')
 ORDER BY messages.message_id;
+
+-- name: list_gone_recipients(message_ids)
+-- Which recipients of some deliveries had no pane any more when they were last looked for.
+-- params: message_ids list[int]
+-- returns: MemberIdRow
+-- plan: primary key
+-- sort: the messages asked for
+SELECT member_placements.member_id
+FROM json_each(:message_ids) AS asked
+INNER JOIN messages ON asked.value = messages.message_id
+INNER JOIN member_placements ON messages.owner_member_id = member_placements.member_id
+WHERE member_placements.screen = 'gone'
+ORDER BY member_placements.member_id;

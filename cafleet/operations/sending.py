@@ -1,0 +1,122 @@
+"""`message send` and `message broadcast`: stored first, then somebody is found to tell the recipients."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import msgspec
+
+from cafleet import clock, settings
+from cafleet.broker import deliveries, members, messages
+from cafleet.errors import CafleetError
+from cafleet.records import OWED, Delivery, MessageRecord, WaitState
+from cafleet.store import Connection
+
+
+class Wait(msgspec.Struct, frozen=True, kw_only=True):
+    """What a sender waits for, and for how many seconds."""
+
+    wanted: WaitState
+    seconds: int
+
+
+class Sent(msgspec.Struct, frozen=True, kw_only=True):
+    """``message`` is the summary of a broadcast. ``deliveries`` are by message id, as known now."""
+
+    message: MessageRecord
+    deliveries: dict[int, Delivery]
+    warnings: list[str]
+
+
+def send(
+    conn: Connection,
+    *,
+    sender_id: int,
+    recipient_id: int,
+    text: str,
+    urgent: bool,
+    wait: Wait | None,
+) -> Sent:
+    """Store a message to one member, and see that its notice is taken care of.
+
+    Raises:
+        UnknownIdError, RefusedError: as :func:`cafleet.broker.messages.send`; nothing is stored.
+        WaitError: it is stored, and what was waited for has not come.
+    """
+    message = messages.send(
+        conn,
+        sender_id=sender_id,
+        recipient_id=recipient_id,
+        text=text,
+        now=clock.utc_now(),
+        urgent=urgent,
+    )
+    return _follow(conn, message, [message.message_id], wait)
+
+
+def broadcast(
+    conn: Connection, *, sender_id: int, text: str, urgent: bool, wait: Wait | None
+) -> Sent:
+    """The same for every other active member of the sender's fleet."""
+    made = messages.broadcast(
+        conn, sender_id=sender_id, text=text, now=clock.utc_now(), urgent=urgent
+    )
+    return _follow(conn, made.summary, made.delivery_ids, wait)
+
+
+def _follow(
+    conn: Connection, message: MessageRecord, message_ids: Sequence[int], wait: Wait | None
+) -> Sent:
+    known = deliveries.states(conn, message_ids=message_ids)
+    warnings = []
+    if any(delivery.state in OWED for delivery in known.values()):
+        warnings = _see_to_it(conn, message.from_member_id, message_ids)
+    if wait is not None and message_ids:
+        from cafleet.courier.waiting import wait_for_state
+
+        wait_for_state(
+            conn,
+            database=settings.database_path(),
+            waiter_id=message.from_member_id,
+            message_ids=message_ids,
+            wanted=wait.wanted,
+            seconds=wait.seconds,
+        )
+        known = deliveries.states(conn, message_ids=message_ids)
+    return Sent(message=message, deliveries=known, warnings=warnings)
+
+
+def _see_to_it(conn: Connection, sender_id: int, message_ids: Sequence[int]) -> list[str]:
+    """Find a loop that types the notices; what to warn the sender of.
+
+    What goes wrong here is a warning: the messages are stored, and a sender that saw its command
+    fail would send them again.
+    """
+    stored = "what was sent is stored and waits to be polled, do not send it again"
+    try:
+        fleet_id = members.get(conn, member_id=sender_id).fleet_id
+        running = _is_served(conn, fleet_id)
+        gone = deliveries.gone_recipients(conn, message_ids=message_ids)
+    except CafleetError as error:
+        return [f"whether a courier runs is not known ({error}); {stored}"]
+    warnings = []
+    if not running:
+        warnings.append(
+            f"no courier runs for fleet {fleet_id}, start it with `cafleet monitor run {fleet_id}`; {stored}"
+        )
+    if gone:
+        named = ", ".join(map(str, gone))
+        who = f"member {named} was" if len(gone) == 1 else f"members {named} were"
+        warnings.append(f"{who} last seen gone; {stored}")
+    return warnings
+
+
+def _is_served(conn: Connection, fleet_id: int) -> bool:
+    from cafleet.courier.liveness import is_running
+
+    database = settings.database_path()
+    if is_running(conn, database=database, fleet_id=fleet_id):
+        return True
+    from cafleet.courier.starting import ensure_running
+
+    return ensure_running(conn, database=database, fleet_id=fleet_id)
