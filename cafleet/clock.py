@@ -46,7 +46,7 @@ def read(text: str) -> datetime | None:
         return None
     try:
         moment = datetime(year, month, day, hour, minute, min(second, 59), micros, timezone(offset))
-        return (moment + timedelta(seconds=second == 60)).astimezone(UTC)
+        return moment.astimezone(UTC) + timedelta(seconds=second == 60)
     except (ValueError, OverflowError):
         return None
 

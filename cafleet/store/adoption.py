@@ -21,13 +21,13 @@ LAST_PUBLISHED = 8
 def published_version(conn: sqlite3.Connection, path: str) -> int:
     """The version of the predecessor's database on ``conn``, once it is found to be as published.
 
-    An index of that version that is missing is made again: it says nothing about the rows.
-
     Raises:
         SchemaError: its history has a gap or goes beyond the last published version, or its tables
             are not those of its version.
     """
-    versions = [row.version for row in queries.list_published_versions(conn)]
+    versions: list[int] = []
+    if "version" in _columns(conn, HISTORY):
+        versions = [row.version for row in queries.list_published_versions(conn)]
     if not versions or versions != list(range(1, len(versions) + 1)):
         raise SchemaError(
             f"the history of the database at {path} is not one of the published cafleet; nothing was "
@@ -40,7 +40,6 @@ def published_version(conn: sqlite3.Connection, path: str) -> int:
         )
     with closing(database_at(len(versions))) as reference:
         _compare_tables(conn, reference, path, len(versions))
-        _make_missing_indexes(conn, reference)
     return len(versions)
 
 
@@ -66,6 +65,15 @@ def copy_aside(path: str, version: int, now: datetime) -> str:
     return copy
 
 
+def make_missing_indexes(conn: sqlite3.Connection, version: int) -> None:
+    """Make the indexes of ``version`` that are not there: they say nothing about the rows."""
+    present = {row.name for row in queries.list_schema_objects(conn)}
+    with closing(database_at(version)) as reference, translated():
+        for wanted in queries.list_schema_objects(reference):
+            if wanted.type == "index" and wanted.name not in present:
+                conn.execute(wanted.sql)
+
+
 def _compare_tables(
     conn: sqlite3.Connection, reference: sqlite3.Connection, path: str, version: int
 ) -> None:
@@ -85,11 +93,3 @@ def _columns(conn: sqlite3.Connection, table: str) -> set[str]:
     # The names come from our own migrations, never from the database at hand.
     with translated(), closing(conn.execute(f"PRAGMA table_info({table})")) as found:
         return {column[1] for column in found}
-
-
-def _make_missing_indexes(conn: sqlite3.Connection, reference: sqlite3.Connection) -> None:
-    present = {row.name for row in queries.list_schema_objects(conn)}
-    with translated():
-        for wanted in queries.list_schema_objects(reference):
-            if wanted.type == "index" and wanted.name not in present:
-                conn.execute(wanted.sql)

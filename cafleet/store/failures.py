@@ -10,12 +10,16 @@ from cafleet.errors import DatabaseError, UsageError
 
 
 class UniqueIndexError(DatabaseError):
-    """A unique index over an expression refused a row; ``index`` is its name."""
+    """A unique index refused a row; ``index`` is its name."""
 
     def __init__(self, index: str) -> None:
         super().__init__(f"the database refused a second row under {index}; look at the rows there")
         self.index = index
 
+
+# SQLite names the columns of an index that refuses a row, not the index. No other unique index is
+# over this column.
+_INDEX_ON = {"members.fleet_id": "idx_members_one_active_monitor_per_fleet"}
 
 _SENTENCES = {
     "SQLITE_BUSY": "the database is locked by another process; try again",
@@ -30,11 +34,13 @@ _SENTENCES = {
 
 
 def translate(failure: sqlite3.Error) -> DatabaseError:
-    """The error to raise for ``failure``: by constraint where one is named, else by result code."""
+    """The error to raise for ``failure``: by constraint where one is known, else by result code."""
     name = getattr(failure, "sqlite_errorname", "") or ""
     text = str(failure)
-    if name == "SQLITE_CONSTRAINT_UNIQUE" and text.endswith("'") and "index '" in text:
-        return UniqueIndexError(text.rpartition("index '")[2].rstrip("'"))
+    if name == "SQLITE_CONSTRAINT_UNIQUE":
+        refused_by = text.partition("failed: ")[2]
+        if refused_by in _INDEX_ON:
+            return UniqueIndexError(_INDEX_ON[refused_by])
     # An extended code (SQLITE_IOERR_WRITE) shares the sentence of its primary code.
     sentence = _SENTENCES.get("_".join(name.split("_")[:2]))
     if sentence is None:

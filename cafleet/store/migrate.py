@@ -14,7 +14,7 @@ import msgspec
 from cafleet.errors import DatabaseError, SchemaError
 from cafleet.store import adoption, queries
 from cafleet.store.connection import BUSY_TIMEOUT_SECONDS, connect, transaction
-from cafleet.store.failures import translated
+from cafleet.store.failures import translate, translated
 from cafleet.store.guard import table_names
 from cafleet.store.ledger import applied_version, make_ledger, record
 from cafleet.store.migration_files import Migration, migrations
@@ -91,7 +91,10 @@ def _present(
             f"CAFLEET_DATABASE_URL elsewhere"
         )
     version = adoption.published_version(conn, path)
+    if version >= ONE_MONITOR:
+        _refuse_what_the_index_cannot_take(conn)
     backup = adoption.copy_aside(path, version, now)
+    adoption.make_missing_indexes(conn, version)
     make_ledger(conn)
     for migration in shipped[:version]:
         record(conn, migration, now)
@@ -102,14 +105,24 @@ def _apply(conn: sqlite3.Connection, migration: Migration, now: datetime) -> Non
     if migration.version == ONE_MONITOR:
         _refuse_what_the_index_cannot_take(conn)
     try:
-        with translated():
-            for statement in migration.statements:
-                conn.execute(statement)
-    except DatabaseError:
+        for statement in migration.statements:
+            conn.execute(statement)
+    except sqlite3.Error as failure:
         if migration.version == ONE_MONITOR:
             _refuse_what_the_index_cannot_take(conn)
-        raise
+        raise _obstructed(migration, failure) from failure
     record(conn, migration, now)
+
+
+def _obstructed(migration: Migration, failure: sqlite3.Error) -> DatabaseError:
+    if not getattr(failure, "sqlite_errorname", "").startswith(
+        ("SQLITE_ERROR", "SQLITE_CONSTRAINT")
+    ):
+        return translate(failure)
+    return SchemaError(
+        f"{migration.file_name} cannot be applied ({failure}); nothing was changed, remove what stands "
+        f"in its way and run `cafleet setup` again"
+    )
 
 
 def _refuse_what_the_index_cannot_take(conn: sqlite3.Connection) -> None:
@@ -124,15 +137,17 @@ def _refuse_what_the_index_cannot_take(conn: sqlite3.Connection) -> None:
             for fleet, members in fleets.items()
         )
         raise SchemaError(
-            f"more than one active monitor in a fleet ({found}); stop the panes of the wrong ones, mark "
-            f"them deregistered as docs/recovery.md shows, and run `cafleet setup` again"
+            f"more than one active monitor in a fleet ({found}); nothing was changed, close the panes "
+            f"of all but one of each fleet, set the status of those members to 'deregistered' with "
+            f"the sqlite3 shell (docs/recovery.md has the SQL) and run `cafleet setup` again"
         )
     broken = queries.list_unreadable_cards(conn)
     if broken:
         found = ", ".join(str(row.member_id) for row in broken)
         raise SchemaError(
-            f"the card of active members is not JSON (members {found}); mend it as docs/recovery.md "
-            f"shows, and run `cafleet setup` again"
+            f"the member_card_json of active members is not JSON (members {found}); nothing was "
+            f'changed, set it to \'{{}}\', or for a monitor to \'{{"cafleet":{{"kind":"monitor"}}}}\', '
+            f"with the sqlite3 shell (docs/recovery.md has the SQL) and run `cafleet setup` again"
         )
 
 

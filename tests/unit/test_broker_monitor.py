@@ -1,0 +1,287 @@
+"""The row of a fleet's monitor loop: when it counts as live, and who may write what into it."""
+
+from __future__ import annotations
+
+import sqlite3
+from contextlib import closing
+from datetime import timedelta
+from typing import Any
+
+import pytest
+
+from cafleet.broker import monitor
+from cafleet.clock import stamp
+from cafleet.errors import IntegrityError, RefusedError
+from cafleet.records import MonitorRuntime
+from cafleet.store.connection import connect
+from tests.harness.racing import race
+from tests.harness.registry import NOW, THEN, Registry
+
+LATER = NOW + timedelta(minutes=5)
+ROW = MonitorRuntime(
+    fleet_id=1,
+    pid=4711,
+    started_at=THEN,
+    last_tick_at=THEN,
+    tick_seconds=5,
+    last_wake_at=None,
+    wake_interval_seconds=600,
+    wake_requested_at=None,
+    stopped_at=None,
+)
+
+
+def put(registry: Registry, **columns: Any) -> None:
+    """Give fleet 1 the row :data:`ROW`, but for some ``columns``."""
+    registry.crew()
+    values = {name: getattr(ROW, name) for name in ROW.__struct_fields__} | columns
+    marks = ", ".join("?" * len(values))
+    registry.rows(
+        f"INSERT INTO monitor_runtime ({', '.join(values)}) VALUES ({marks})", *values.values()
+    )
+
+
+def claim(conn: sqlite3.Connection, *, pid: int = 1, lock_held: bool = True) -> None:
+    monitor.claim(
+        conn,
+        fleet_id=1,
+        pid=pid,
+        tick_seconds=7,
+        wake_interval_seconds=60,
+        lock_held=lock_held,
+        now=LATER,
+    )
+
+
+def runtime(conn: sqlite3.Connection) -> dict[str, Any]:
+    row = monitor.runtime(conn, fleet_id=1)
+    assert row is not None
+    return {name: getattr(row, name) for name in row.__struct_fields__}
+
+
+@pytest.mark.parametrize(
+    ("tick", "age", "live"),
+    [
+        (5, 0, True),
+        (5, 15, True),
+        (5, 15.000001, False),
+        (1, 15, True),
+        (6, 18, True),
+        (6, 18.000001, False),
+        (100, 299, True),
+        # A clock that was set back: nothing that ticked in the future is fresh.
+        (5, -0.000001, False),
+        (5, -3600, False),
+    ],
+)
+def test_a_loop_lives_as_long_as_it_ticks(tick: int, age: float, live: bool) -> None:
+    ticked = stamp(NOW - timedelta(seconds=age))
+    row = _replaced(tick_seconds=tick, last_tick_at=ticked)
+    assert monitor.is_live(row, lock_held=True, now=NOW) is live
+    assert not monitor.is_live(row, lock_held=False, now=NOW)
+
+
+def _replaced(**columns: Any) -> MonitorRuntime:
+    values = {name: getattr(ROW, name) for name in ROW.__struct_fields__}
+    return MonitorRuntime(**(values | columns))
+
+
+@pytest.mark.parametrize(
+    "ticked",
+    ["garbage", "", "2026-05-05 05:42:11", "2026-05-05T05:42:11", "2026-05-05T05:42:11+0000"],
+)
+def test_a_tick_that_cannot_be_read_is_not_fresh(ticked: str) -> None:
+    assert not monitor.is_live(_replaced(last_tick_at=ticked), lock_held=True, now=NOW)
+
+
+@pytest.mark.parametrize("ticked", ["2026-05-05T05:42:05Z", "2026-05-05t14:42:05.5+09:00"])
+def test_a_tick_is_read_in_any_form_of_a_time(ticked: str) -> None:
+    assert monitor.is_live(_replaced(last_tick_at=ticked), lock_held=True, now=NOW)
+
+
+def test_without_a_row_a_pid_or_a_tick_nothing_lives() -> None:
+    assert not monitor.is_live(None, lock_held=True, now=NOW)
+    assert not monitor.is_live(_replaced(pid=None), lock_held=True, now=NOW)
+    assert not monitor.is_live(_replaced(last_tick_at=None), lock_held=True, now=NOW)
+
+
+@pytest.mark.parametrize("pid", [0, -1, 1, 2**31, 2**63 - 1])
+def test_a_pid_is_a_number_for_people(
+    registry: Registry, conn: sqlite3.Connection, pid: int
+) -> None:
+    put(registry, pid=pid)
+    assert monitor.is_live(monitor.runtime(conn, fleet_id=1), lock_held=True, now=NOW)
+    claim(conn)
+    assert runtime(conn)["pid"] == 1
+
+
+def test_a_first_claim_makes_the_row(registry: Registry, conn: sqlite3.Connection) -> None:
+    registry.crew()
+    assert monitor.runtime(conn, fleet_id=1) is None
+    claim(conn, pid=12)
+    at = stamp(LATER)
+    assert runtime(conn) == {
+        "fleet_id": 1,
+        "pid": 12,
+        "started_at": at,
+        "last_tick_at": at,
+        "tick_seconds": 7,
+        "last_wake_at": None,
+        "wake_interval_seconds": 60,
+        "wake_requested_at": None,
+        "stopped_at": None,
+    }
+
+
+@pytest.mark.parametrize("interval", [None, 0, 600])
+def test_a_stale_loop_is_taken_over(
+    registry: Registry, conn: sqlite3.Connection, interval: int | None
+) -> None:
+    put(
+        registry,
+        wake_interval_seconds=interval,
+        last_wake_at="then",
+        wake_requested_at=THEN,
+        stopped_at=THEN,
+    )
+    claim(conn, pid=12)
+    at = stamp(LATER)
+    assert runtime(conn) == {
+        "fleet_id": 1,
+        "pid": 12,
+        "started_at": at,
+        "last_tick_at": at,
+        "tick_seconds": 7,
+        "last_wake_at": "then",
+        "wake_interval_seconds": 60,
+        "wake_requested_at": None,
+        "stopped_at": None,
+    }
+
+
+def test_a_live_loop_keeps_its_fleet(registry: Registry, conn: sqlite3.Connection) -> None:
+    put(registry, last_tick_at=stamp(LATER))
+    before = registry.dump()
+    with pytest.raises(RefusedError, match="the monitor loop of fleet 1 is already running"):
+        claim(conn)
+    assert registry.dump() == before
+    # Its row is fresh, but nobody holds the lock: it was killed a moment ago.
+    claim(conn, pid=12, lock_held=False)
+    assert runtime(conn)["pid"] == 12
+
+
+def claim_as(path: str, pid: int) -> bool:
+    with closing(connect(path)) as conn:
+        try:
+            claim(conn, pid=pid)
+        except RefusedError:
+            return False
+        return True
+
+
+@pytest.mark.parametrize("stale", [True, False])
+def test_of_claims_at_once_one_wins(
+    registry: Registry, conn: sqlite3.Connection, stale: bool
+) -> None:
+    if stale:
+        put(registry)
+    else:
+        registry.crew()
+    won = race(claim_as, [(str(registry.path), pid) for pid in (11, 12, 13)])
+    assert won.count(True) == 1
+    assert runtime(conn)["pid"] == 11 + won.index(True)
+
+
+def test_only_the_owner_ticks_and_clears(registry: Registry, conn: sqlite3.Connection) -> None:
+    put(registry, last_wake_at="then", wake_requested_at="now")
+    before = runtime(conn)
+    assert not monitor.heartbeat(conn, fleet_id=1, pid=12, now=LATER)
+    assert not monitor.clear(conn, fleet_id=1, pid=12)
+    assert not monitor.heartbeat(conn, fleet_id=2, pid=4711, now=LATER)
+    assert runtime(conn) == before
+    assert monitor.heartbeat(conn, fleet_id=1, pid=4711, now=LATER)
+    assert runtime(conn) == before | {"last_tick_at": stamp(LATER)}
+    assert monitor.clear(conn, fleet_id=1, pid=4711)
+    nulls = {"pid": None, "started_at": None, "last_tick_at": None}
+    assert runtime(conn) == before | nulls
+    assert not monitor.heartbeat(conn, fleet_id=1, pid=4711, now=LATER)
+    assert not monitor.clear(conn, fleet_id=1, pid=4711)
+
+
+def test_a_wake_answers_the_request_for_one(registry: Registry, conn: sqlite3.Connection) -> None:
+    put(registry)
+    before = runtime(conn)
+    assert monitor.request_wake(conn, fleet_id=1, now=NOW)
+    assert monitor.request_wake(conn, fleet_id=1, now=LATER)
+    assert runtime(conn) == before | {"wake_requested_at": stamp(LATER)}
+    monitor.record_wake(conn, fleet_id=1, now=LATER)
+    assert runtime(conn) == before | {"last_wake_at": stamp(LATER)}
+
+
+def test_an_interval_needs_a_row(registry: Registry, conn: sqlite3.Connection) -> None:
+    put(registry)
+    before = runtime(conn)
+    for seconds in (0, 2**63 - 1):
+        assert monitor.set_interval(conn, fleet_id=1, seconds=seconds)
+        assert runtime(conn) == before | {"wake_interval_seconds": seconds}
+    assert not monitor.set_interval(conn, fleet_id=2, seconds=5)
+    assert not monitor.request_wake(conn, fleet_id=2, now=NOW)
+    monitor.record_wake(conn, fleet_id=2, now=NOW)
+    assert registry.value("SELECT count(*) FROM monitor_runtime") == 1
+
+
+@pytest.mark.parametrize(
+    ("column", "value", "shown"),
+    [
+        ("pid", "abc", "'abc'"),
+        ("tick_seconds", 0, "0"),
+        ("tick_seconds", -3, "-3"),
+        ("tick_seconds", "5s", "'5s'"),
+        ("tick_seconds", 1.5, "1.5"),
+        ("wake_interval_seconds", -1, "-1"),
+        ("last_tick_at", b"\x00", r"b'\x00'"),
+    ],
+)
+def test_a_row_that_cannot_be_is_named(
+    registry: Registry, conn: sqlite3.Connection, column: str, value: Any, shown: str
+) -> None:
+    put(registry, **{column: value})
+    before = registry.dump()
+    with pytest.raises(IntegrityError) as damaged:
+        claim(conn)
+    assert f"monitor_runtime.{column} holds {shown} where fleet_id is 1" in str(damaged.value)
+    assert registry.dump() == before
+
+
+def test_wake_targets_are_the_placed_ordinary_members(
+    registry: Registry, conn: sqlite3.Connection
+) -> None:
+    director, watcher, ann, bob, pending = registry.crew("ann", "bob", "pending")
+    homeless = registry.member(1, "homeless")
+    gone = registry.member(1, "gone", status="deregistered")
+    for number, member_id in enumerate((director, watcher, bob, ann, gone)):
+        registry.place(member_id, f"%{number}", coding_agent="codex")
+    registry.place(pending, None)
+    old = stamp(NOW - timedelta(hours=1))
+    registry.message(director, ann)
+    registry.message(director, ann, status_timestamp=old, created_at=old)
+    registry.message(director, ann, status_state="completed", status_timestamp="1")
+    registry.message(director, homeless)
+    targets = monitor.wake_targets(conn, fleet_id=1)
+    assert [
+        (each.member_id, each.name, each.coding_agent, each.pending_count, each.oldest_pending_ts)
+        for each in targets
+    ] == [
+        (ann, "ann", "codex", 2, old),
+        (bob, "bob", "codex", 0, None),
+        (pending, "pending", "claude", 0, None),
+    ]
+
+
+def test_without_a_monitor_the_targets_are_the_same(
+    registry: Registry, conn: sqlite3.Connection
+) -> None:
+    _, watcher, ann = registry.crew("ann")
+    registry.place(ann, "%1")
+    registry.rows("UPDATE members SET status = 'deregistered' WHERE member_id = ?", watcher)
+    assert [each.member_id for each in monitor.wake_targets(conn, fleet_id=1)] == [ann]
