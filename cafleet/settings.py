@@ -61,6 +61,17 @@ def monitor_wake_interval() -> int:
     return _number(MONITOR_WAKE_INTERVAL, 600)
 
 
+def home_folder() -> str | None:
+    """The user's home by HOME, or by the system's list of users where HOME is unset; absolute.
+
+    An empty HOME is no home, though :func:`os.path.expanduser` takes it for the root folder.
+    """
+    if os.environ.get("HOME") == "":
+        return None
+    home = os.path.expanduser("~")
+    return home if os.path.isabs(home) else None
+
+
 def database_path() -> str:
     """The absolute path of the database file.
 
@@ -72,8 +83,8 @@ def database_path() -> str:
     """
     url = os.environ.get(DATABASE_URL)
     if url is None:
-        home = os.path.expanduser("~")
-        if not os.path.isabs(home):
+        home = home_folder()
+        if home is None:
             raise SettingError(
                 f"there is no home folder; set HOME, or {DATABASE_URL} to an absolute sqlite:/// URL"
             )

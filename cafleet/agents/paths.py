@@ -8,6 +8,7 @@ import msgspec
 
 from cafleet.errors import SettingError
 from cafleet.records import CodingAgent
+from cafleet.settings import home_folder
 
 
 class AgentPaths(msgspec.Struct, frozen=True, kw_only=True):
@@ -44,6 +45,11 @@ _RULES = {
 }
 
 
+def variable_of(name: CodingAgent) -> str:
+    """The variable that may say where the agent's files live."""
+    return _RULES[name].variable
+
+
 def locate(name: CodingAgent) -> AgentPaths:
     """The paths of one agent.
 
@@ -58,6 +64,8 @@ def locate(name: CodingAgent) -> AgentPaths:
         raise SettingError(
             f"{rule.variable} is {base!r}, which is not an absolute path; correct or unset it"
         )
+    if any("\ud800" <= character <= "\udfff" for character in base):
+        raise SettingError(f"{rule.variable} is {base!r}, which is not valid UTF-8; correct it")
     return AgentPaths(
         base=base,
         variable=rule.variable,
@@ -68,7 +76,7 @@ def locate(name: CodingAgent) -> AgentPaths:
 
 
 def _in_home(path: str) -> str:
-    home = os.path.expanduser("~")
-    if not os.path.isabs(home):
+    home = home_folder()
+    if home is None:
         raise SettingError("there is no home folder; set HOME to an absolute path")
     return os.path.join(home, path)

@@ -10,6 +10,12 @@ import os
 import signal
 import sys
 from types import FrameType
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from cafleet.cli.parser import ClickCommand
+
+COMPLETE = "_CAFLEET_COMPLETE"
 
 
 def main() -> int:
@@ -53,6 +59,8 @@ def _run(arguments: list[str]) -> int:
 
     try:
         group = program()
+        if COMPLETE in os.environ:
+            return _complete(group)
         with group.make_context("cafleet", arguments) as ctx:
             group.invoke(ctx)
     except typer.Exit as ending:
@@ -71,6 +79,13 @@ def _run(arguments: list[str]) -> int:
         fail(f"internal error: {type(error).__name__} at {_place(error)}; please report it")
         return 1
     return 0
+
+
+def _complete(group: ClickCommand) -> int:
+    """Answer the shell, whose completion script calls the program with this variable set."""
+    from typer.completion import shell_complete
+
+    return shell_complete(group, {}, "cafleet", COMPLETE, os.environ[COMPLETE])
 
 
 def _command_path(error: Exception) -> str:

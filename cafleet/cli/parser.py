@@ -16,7 +16,7 @@ from typer._click.core import Context, Parameter
 from typer._click.parser import _OptionParser, _ParsingState
 from typer.core import TyperCommand, TyperOption
 
-__all__ = ["ClickCommand", "Command", "Context", "SubjectCommand"]
+__all__ = ["ClickCommand", "Command", "Context", "ListCommand", "SubjectCommand"]
 
 
 class _Parser(_OptionParser):
@@ -56,3 +56,33 @@ class SubjectCommand(Command):
     """A command whose first argument is an id: ``-5`` in its place is an id that nobody has."""
 
     parser = _SubjectParser
+
+
+class ListCommand(Command):
+    """A command whose repeatable options also take several values in a row: ``--x a b``."""
+
+    def parse_args(self, ctx: Context, args: list[str]) -> list[str]:
+        """Read ``--x a b`` as ``--x a --x b``."""
+        lists = {
+            name
+            for param in self.params
+            if isinstance(param, TyperOption) and param.multiple
+            for name in param.opts
+        }
+        spelled: list[str] = []
+        current = None
+        for position, word in enumerate(args):
+            if word == "--":
+                spelled += args[position:]
+                break
+            if word.startswith("-"):
+                name, _, value = word.partition("=")
+                current = name if name in lists else None
+                spelled.append(word)
+                is_open = current is not None and not value and "=" not in word
+            elif current is not None and not is_open:
+                spelled += [current, word]
+            else:
+                is_open = False
+                spelled.append(word)
+        return super().parse_args(ctx, spelled)

@@ -20,10 +20,12 @@ def open_session() -> Iterator[Connection]:
         SettingError: the variable that names the database is unusable.
         SchemaError: the database is missing, older, newer, or not ours.
         DatabaseError: it cannot be opened.
+        AgentError: no coding agent has its skill installed, or one has that of another version.
     """
     path = settings.database_path()
+    from cafleet.operations.asset_guard import check_assets
     from cafleet.store.guard import open_database
 
     with closing(open_database(path)) as conn:
-        # The assets guard belongs here; it is off until `setup` installs assets.
+        check_assets(conn)
         yield conn

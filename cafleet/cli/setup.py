@@ -2,20 +2,68 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from typing import Annotated
+
 import typer
 
 from cafleet import settings
+from cafleet.cli.arguments import coding_agent
 from cafleet.cli.output import say
-from cafleet.cli.parser import Command
-from cafleet.present.setup_text import migrated
+from cafleet.cli.parser import ListCommand
+from cafleet.errors import CafleetError, DatabaseError, SettingError
+from cafleet.present import setup_text as texts
+from cafleet.records import CodingAgent
 
 app = typer.Typer()
 
 
-@app.command("setup", cls=Command)
-def setup() -> None:
-    """Create the registry, or bring it up to this program's schema."""
+@app.command("setup", cls=ListCommand)
+def setup(
+    agents: Annotated[
+        list[CodingAgent] | None,
+        typer.Option(
+            "--coding-agent",
+            parser=coding_agent,
+            metavar="AGENT...",
+            help="Install the assets for these only: claude, codex, opencode; by default for all.",
+        ),
+    ] = None,
+) -> None:
+    """Create the registry or bring it up to this program's schema, then install skills and presets."""
+    wanted = [agent for agent in CodingAgent if not agents or agent in agents]
+    database = _migrate()
+    assets = _install(wanted, is_database_ready=database is None)
+    if database is not None or assets is not None:
+        raise CafleetError(texts.failed(database, assets))
+
+
+def _migrate() -> str | None:
+    """Do the first half; what went wrong, if it did."""
     from cafleet.operations.setup import migrate_database
 
-    path = settings.database_path()
-    say(migrated(path, migrate_database(path)))
+    try:
+        path = settings.database_path()
+        say(texts.migrated(path, migrate_database(path)))
+    except CafleetError as failure:
+        return str(failure)
+    return None
+
+
+def _install(agents: Sequence[CodingAgent], *, is_database_ready: bool) -> str | None:
+    """Do the second half; what went wrong, if it did."""
+    from cafleet.operations.setup import install_assets
+
+    failures = []
+    try:
+        for outcome in install_assets(settings.database_path(), agents):
+            if outcome.error is not None:
+                failures.append(f"{outcome.coding_agent}: {outcome.error}")
+            line = texts.installed(outcome)
+            if line is not None:
+                say(line)
+    except (DatabaseError, SettingError) as failure:
+        failures.append(str(failure) if is_database_ready else "it needs the database")
+    except CafleetError as failure:
+        failures.append(str(failure))
+    return "; ".join(failures) or None

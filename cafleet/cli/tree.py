@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 from typer.core import TyperGroup
-from typer.main import get_command_from_info, get_group
+from typer.main import get_command, get_command_from_info
 from typer.models import CommandInfo
 
 from cafleet import __version__
@@ -22,7 +22,7 @@ _GROUPS = {
     "monitor": "Run, watch and stop a fleet's monitor loop; scan its panes.",
     "message": "Send, broadcast, poll, acknowledge and show messages.",
 }
-_SINGLE_COMMANDS = ("setup",)
+_SINGLE_COMMANDS = ("setup", "doctor")
 
 
 class Group(TyperGroup):
@@ -58,11 +58,11 @@ class Root(TyperGroup):
         return None
 
 
-def program() -> TyperGroup:
+def program() -> ClickCommand:
     """The whole program, ready to parse."""
-    app = typer.Typer(cls=Root, add_completion=False, rich_markup_mode=None)
+    app = typer.Typer(cls=Root, rich_markup_mode=None)
     app.callback()(cafleet)
-    return get_group(app)
+    return get_command(app)
 
 
 def _version(wanted: bool) -> None:

@@ -6,7 +6,7 @@ pane is opened.
 
 from __future__ import annotations
 
-from cafleet.panes.choice import detect_backend, detect_caller, multiplexer
+from cafleet.panes.choice import detect_backend, detect_caller, multiplexer, sign_of
 from cafleet.panes.command import ARGV_LIMIT_BYTES, command_bytes
 from cafleet.panes.identity import PaneTag, belongs, parse_tag
 from cafleet.panes.interface import CallerPane, Multiplexer, NewPane, SplitError
@@ -26,4 +26,5 @@ __all__ = [
     "multiplexer",
     "pane_lock",
     "parse_tag",
+    "sign_of",
 ]

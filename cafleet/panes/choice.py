@@ -42,6 +42,11 @@ def detect_backend() -> Backend:
     )
 
 
+def sign_of(backend: Backend) -> str:
+    """The variable by which a multiplexer is known to its panes."""
+    return _SIGNS[backend]
+
+
 def detect_caller() -> CallerPane:
     """The pane that this process runs in, whichever pane has the focus.
 

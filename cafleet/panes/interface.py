@@ -133,3 +133,12 @@ class Multiplexer(Protocol):
             MultiplexerError: the server cannot be reached.
         """
         ...
+
+    def variable(self, pane: str, name: str) -> str | None:
+        """What a program that is opened beside ``pane`` finds in the variable ``name``; null if unset.
+
+        Raises:
+            PaneGoneError: the pane is absent.
+            MultiplexerError: the server cannot be reached.
+        """
+        ...

@@ -7,7 +7,7 @@ import socket as sockets
 from collections.abc import Mapping, Sequence
 
 from cafleet.errors import MultiplexerError
-from cafleet.panes import capture, control, pictures, typist
+from cafleet.panes import capture, control, environment, pictures, typist
 from cafleet.panes.identity import PaneTag
 from cafleet.panes.interface import NewPane
 from cafleet.panes.runner import LIMIT
@@ -71,3 +71,6 @@ class Tmux:
 
     def tagged_panes(self) -> dict[str, str]:
         return {spot.pane: spot.tag for spot in survey(self._socket) if spot.tag}
+
+    def variable(self, pane: str, name: str) -> str | None:
+        return environment.variable(self._socket, pane, name)

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from cafleet import __version__
 from cafleet.present.visible import visible
 
 if TYPE_CHECKING:
+    from cafleet.operations.setup import AgentOutcome
     from cafleet.store.migrate import MigrationReport
 
 
@@ -21,6 +23,25 @@ def migrated(path: str, report: MigrationReport) -> str:
             "while something is written"
         )
     return "\n".join(lines)
+
+
+def installed(outcome: AgentOutcome) -> str | None:
+    """One line for an agent's assets, and one for each thing that was in their way; null if they
+    are not installed."""
+    done = outcome.installed
+    if done is None:
+        return None
+    what = "installed" if done.is_changed else "already has"
+    lines = [f"{outcome.coding_agent} {visible(done.path)}: {what} the assets of {__version__}"]
+    lines += [f"  {visible(note)}" for note in done.notes]
+    return "\n".join(lines)
+
+
+def failed(database: str | None, assets: str | None) -> str:
+    """One sentence that names the halves that failed, each with its own."""
+    halves = [("database", database), ("assets", assets)]
+    told = [f"its {half} half: {why}" for half, why in halves if why is not None]
+    return f"setup failed in {'; and in '.join(told)}"
 
 
 def _change(report: MigrationReport) -> str:

@@ -1,0 +1,183 @@
+"""Putting a file or a folder in the place of another, so that no crash leaves half of it there.
+
+What is new is written beside its place, forced to the disk and renamed. What stood there before is
+deleted only if an earlier installation is known to have put it there; anything else is somebody's
+own and is kept under another name.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import stat
+from collections.abc import Mapping
+from hashlib import sha256
+
+MANIFEST = ".cafleet-manifest"
+_RECORD = ".installed"
+
+
+def replace_folder(path: str, files: Mapping[str, bytes], *, keep_in: str) -> list[str] | None:
+    """Make ``path`` a folder of exactly ``files``; notes for the user, ``None`` if it was one.
+
+    A manifest in it lists the files' digests. A folder that is not as its manifest says is moved
+    into the folder ``keep_in``. A symbolic link at ``path`` is replaced, not followed.
+
+    Raises:
+        OSError: something could not be written; what was at ``path`` is still there, or complete.
+    """
+    parent, name = os.path.split(path)
+    new, old = (os.path.join(parent, f".{name}.{which}") for which in ("new", "old"))
+    os.makedirs(parent, exist_ok=True)
+    # What a crash of an earlier run may have left.
+    _remove(new)
+    _remove(old)
+    content = {**files, MANIFEST: _manifest(files)}
+    if _folder_content(path) == content:
+        return None
+    _write_folder(new, content)
+    notes = _clear_folder_place(path, old, os.path.join(keep_in, f"{name}-skill"))
+    os.rename(new, path)
+    _sync(parent)
+    _remove(old)
+    return notes
+
+
+def replace_file(path: str, content: bytes) -> list[str] | None:
+    """Make ``path`` a file of exactly ``content``; notes for the user, ``None`` if it was one.
+
+    A file beside it, ending in ``.installed``, lists the digests of all that was ever installed
+    there; anything else that is found there is renamed. Links and errors as
+    :func:`replace_folder`.
+    """
+    parent, name = os.path.split(path)
+    os.makedirs(parent, exist_ok=True)
+    record = path + _RECORD
+    known = (_file_content(record) or b"").decode("ascii", "replace").split()
+    digest = sha256(content).hexdigest()
+    found = _file_content(path)
+    is_ours = found is not None and sha256(found).hexdigest() in {*known, digest}
+    if digest not in known:
+        # First, so that after a crash the new file is known as well.
+        _put(record, "".join(f"{each}\n" for each in [*known, digest]).encode())
+    if found == content:
+        return None
+    notes = []
+    if os.path.islink(path):
+        notes.append(_link_note(path))
+    elif os.path.lexists(path) and not is_ours:
+        notes.append(_keep(path, path))
+    _put(path, content)
+    return notes
+
+
+def differs(path: str, files: Mapping[str, bytes]) -> str | None:
+    """The first of ``files`` that is not in the folder ``path`` as it was installed."""
+    found = _folder_content(path) or {}
+    return next((name for name, content in files.items() if found.get(name) != content), None)
+
+
+def is_file_of(path: str, content: bytes) -> bool:
+    """Whether ``path`` is a regular file of exactly ``content``."""
+    return _file_content(path) == content
+
+
+def _clear_folder_place(path: str, old: str, kept: str) -> list[str]:
+    if os.path.islink(path):
+        note = _link_note(path)
+        os.unlink(path)
+        return [note]
+    if not os.path.lexists(path):
+        return []
+    if _is_as_installed(path):
+        os.rename(path, old)
+        return []
+    return [_keep(path, kept)]
+
+
+def _is_as_installed(path: str) -> bool:
+    found = _folder_content(path)
+    if found is None:
+        return False
+    manifest = found.pop(MANIFEST, None)
+    return not found or manifest == _manifest(found)
+
+
+def _keep(path: str, name: str) -> str:
+    number = 1
+    while os.path.lexists(f"{name}.kept-{number}"):
+        number += 1
+    os.rename(path, f"{name}.kept-{number}")
+    return f"{path} was not as cafleet installs it; it is kept as {name}.kept-{number}"
+
+
+def _link_note(path: str) -> str:
+    return f"{path} was a symbolic link to {os.readlink(path)}; the link is replaced, its target is as it was"
+
+
+def _manifest(files: Mapping[str, bytes]) -> bytes:
+    lines = (f"{sha256(files[name]).hexdigest()}  {name}\n" for name in sorted(files))
+    return "".join(lines).encode()
+
+
+def _folder_content(path: str) -> dict[str, bytes] | None:
+    """The files in a folder, or ``None`` if it is no folder of regular files alone."""
+    if os.path.islink(path) or not os.path.isdir(path):
+        return None
+    found: dict[str, bytes] = {}
+    for name in os.listdir(path):
+        content = _file_content(os.path.join(path, name))
+        if content is None:
+            return None
+        found[name] = content
+    return found
+
+
+def _file_content(path: str) -> bytes | None:
+    """The content of a regular file, or ``None`` for anything else; no link is followed."""
+    try:
+        handle = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
+    except OSError:
+        return None
+    with open(handle, "rb") as file:
+        if not stat.S_ISREG(os.fstat(handle).st_mode):
+            return None
+        return file.read()
+
+
+def _write_folder(path: str, content: Mapping[str, bytes]) -> None:
+    os.mkdir(path)
+    for name, data in content.items():
+        _write(os.path.join(path, name), data)
+    _sync(path)
+
+
+def _put(path: str, content: bytes) -> None:
+    parent, name = os.path.split(path)
+    new = os.path.join(parent, f".{name}.new")
+    _remove(new)
+    _write(new, content)
+    os.replace(new, path)
+    _sync(parent)
+
+
+def _write(path: str, content: bytes) -> None:
+    with open(path, "xb") as file:
+        file.write(content)
+        file.flush()
+        os.fsync(file.fileno())
+
+
+def _sync(folder: str) -> None:
+    handle = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+    try:
+        os.fsync(handle)
+    finally:
+        os.close(handle)
+
+
+def _remove(path: str) -> None:
+    if os.path.isdir(path) and not os.path.islink(path):
+        shutil.rmtree(path)
+    elif os.path.lexists(path):
+        os.unlink(path)

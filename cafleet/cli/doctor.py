@@ -1,0 +1,27 @@
+"""The `doctor` command."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+from cafleet.cli.output import say
+from cafleet.cli.parser import Command
+
+app = typer.Typer()
+
+
+@app.command("doctor", cls=Command)
+def doctor(
+    json: Annotated[bool, typer.Option("--json", help="Print one line of JSON.")] = False,
+) -> None:
+    """Report on multiplexer, database and coding agents; exit 1 if there is any issue."""
+    from cafleet.operations.diagnosis import diagnose
+    from cafleet.present.doctor_text import diagnosed
+    from cafleet.present.wire import to_json
+
+    found = diagnose()
+    say(to_json(found) if json else diagnosed(found))
+    if found.issues:
+        raise typer.Exit(1)

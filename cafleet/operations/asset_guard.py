@@ -1,0 +1,29 @@
+"""The assets guard: no command of a fleet runs while its agents are taught by another version."""
+
+from __future__ import annotations
+
+from cafleet import __version__
+from cafleet.agents.paths import locate
+from cafleet.broker import assets
+from cafleet.errors import AgentError
+from cafleet.records import CodingAgent
+from cafleet.store import Connection
+
+
+def check_assets(conn: Connection) -> None:
+    """Compare the recorded installations at the agents' present paths with this program.
+
+    Raises:
+        SettingError: a variable that says where an agent's files live is unusable.
+        AgentError: nothing is installed at any of these paths, or something by another version.
+    """
+    places = [(agent, locate(agent).base) for agent in CodingAgent]
+    current = [row for row in assets.installs(conn) if (row.coding_agent, row.path) in places]
+    if not current:
+        raise AgentError("no coding agent has its skill installed yet; run `cafleet setup`")
+    for row in current:
+        if row.cafleet_version != __version__:
+            raise AgentError(
+                f"the skill of {row.coding_agent} in {row.path} is from cafleet {row.cafleet_version}, "
+                f"and this is {__version__}; run `cafleet setup`"
+            )

@@ -1,0 +1,117 @@
+"""`doctor`: everything that can be said about the installation, whatever is wrong with it."""
+
+from __future__ import annotations
+
+import os
+import shutil
+from collections.abc import Sequence
+from contextlib import closing
+
+from cafleet import settings
+from cafleet.broker import assets
+from cafleet.errors import CafleetError
+from cafleet.operations.agent_checks import check_agents
+from cafleet.operations.findings import DatabaseFindings, Diagnosis
+from cafleet.operations.findings import MultiplexerFindings as Multiplexer
+from cafleet.operations.fleet_checks import FleetFindings, check_fleets
+from cafleet.panes import CallerPane, detect_caller, multiplexer, sign_of
+from cafleet.store.connection import connect
+from cafleet.store.inspection import HEAD, Inspection, inspect
+from cafleet.store.rows import AssetInstallRow
+
+
+def diagnose() -> Diagnosis:
+    """Look at the multiplexer, the database and the coding agents; never raises, changes nothing."""
+    caller, multiplexer_found = _check_multiplexer()
+    database, installs = _check_database(caller)
+    agents = check_agents(installs)
+    issues = [multiplexer_found.ok, database.ok, *(agent.error is None for agent in agents.agents)]
+    return Diagnosis(
+        multiplexer=multiplexer_found,
+        database=database,
+        coding_agents=agents,
+        issues=issues.count(False),
+    )
+
+
+def _check_multiplexer() -> tuple[CallerPane | None, Multiplexer]:
+    try:
+        caller = detect_caller()
+        path = multiplexer(caller.backend, caller.socket).variable(caller.pane, "PATH")
+    except CafleetError as failure:
+        return None, Multiplexer(ok=False, error=str(failure))
+    error = None
+    if shutil.which("cafleet", path=path or "") is None:
+        error = (
+            f"cafleet is not on the PATH that {caller.backend} gives to new panes ({path}), so agents "
+            f"cannot call it; put it into one of these folders, or restart the server with another PATH"
+        )
+    sign = sign_of(caller.backend)
+    found = Multiplexer(
+        ok=error is None,
+        backend=caller.backend,
+        session=caller.session,
+        window_id=caller.window,
+        pane_id=caller.pane,
+        presence_var=sign,
+        presence_value=os.environ.get(sign),
+        error=error,
+    )
+    return caller, found
+
+
+def _check_database(
+    caller: CallerPane | None,
+) -> tuple[DatabaseFindings, Sequence[AssetInstallRow]]:
+    path, inspection = _inspect()
+    errors = [] if inspection.error is None else [inspection.error]
+    warnings = _warnings(inspection)
+    fleets = FleetFindings()
+    installs: Sequence[AssetInstallRow] = []
+    if path is not None and inspection.schema_version == HEAD:
+        try:
+            with closing(connect(path)) as conn:
+                fleets = check_fleets(conn, path, caller)
+                installs = assets.installs(conn)
+        except CafleetError as failure:
+            errors.append(str(failure))
+        errors += fleets.errors
+        warnings += fleets.warnings
+    findings = DatabaseFindings(
+        ok=not errors,
+        schema_version=inspection.schema_version,
+        head_version=HEAD,
+        error=". ".join(errors) or None,
+        path=path,
+        journal_mode=inspection.journal_mode,
+        integrity=inspection.integrity,
+        size_bytes=inspection.size_bytes,
+        file_system=inspection.file_system,
+        couriers=fleets.couriers,
+        orphan_panes=fleets.orphans,
+        warnings=warnings,
+    )
+    return findings, installs
+
+
+def _inspect() -> tuple[str | None, Inspection]:
+    try:
+        path = settings.database_path()
+    except CafleetError as failure:
+        return None, Inspection(error=str(failure))
+    return path, inspect(path)
+
+
+def _warnings(found: Inspection) -> list[str]:
+    warnings = []
+    if found.file_system is not None:
+        warnings.append(
+            f"the database is on a network file system ({found.file_system}), where SQLite's locks may "
+            f"fail; point CAFLEET_DATABASE_URL to a local disk"
+        )
+    if found.error is None and found.journal_mode not in ("wal", None):
+        warnings.append(
+            f"the journal mode is {found.journal_mode}, so readers wait while something is written; "
+            f"`cafleet setup` switches to wal where the file system can"
+        )
+    return warnings

@@ -1,0 +1,111 @@
+"""What `doctor` says of the living fleets: couriers that should run, panes that nobody owns."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+
+from cafleet.broker import fleets, members, monitor
+from cafleet.courier.liveness import is_running
+from cafleet.courier.starting import can_reach_server
+from cafleet.errors import CafleetError
+from cafleet.operations.findings import Courier, CourierState, OrphanPane
+from cafleet.panes import CallerPane, Multiplexer, PaneTag, multiplexer, parse_tag
+from cafleet.records import Backend, MemberStatus
+from cafleet.store import Connection
+
+
+class FleetFindings:
+    """``errors`` and ``warnings`` are sentences."""
+
+    def __init__(self) -> None:
+        self.couriers: list[Courier] = []
+        self.orphans: list[OrphanPane] = []
+        self.errors: list[str] = []
+        self.warnings: list[str] = []
+
+
+def check_fleets(conn: Connection, database: str, caller: CallerPane | None) -> FleetFindings:
+    """Look at every living fleet, and at the panes of every server that is known.
+
+    Raises:
+        DatabaseError: the fleets or the members cannot be read.
+    """
+    found = FleetFindings()
+    ids = [fleet.fleet_id for fleet in fleets.list_fleets(conn)]
+    for fleet_id in ids:
+        state = _courier(conn, database, fleet_id)
+        found.couriers.append(Courier(fleet_id=fleet_id, state=state))
+        if state is CourierState.MISSING:
+            found.errors.append(
+                f"no courier runs for fleet {fleet_id}; start it with `cafleet monitor run {fleet_id}`"
+            )
+        elif state is CourierState.UNREACHABLE:
+            found.warnings.append(
+                f"the multiplexer server of fleet {fleet_id} cannot be reached, so it has no courier; "
+                f"start that server, or end the fleet with `cafleet fleet delete {fleet_id}`"
+            )
+    for server in _servers(conn, ids, caller):
+        for orphan in _orphans(conn, server):
+            found.orphans.append(orphan)
+            found.warnings.append(
+                f"pane {orphan.pane_id} is tagged for member {orphan.member_id} of fleet "
+                f"{orphan.fleet_id}, which is not active; close it with: tmux -S {orphan.socket} "
+                f"kill-pane -t '{orphan.pane_id}'"
+            )
+    return found
+
+
+def _courier(conn: Connection, database: str, fleet_id: int) -> CourierState:
+    if is_running(conn, database=database, fleet_id=fleet_id):
+        return CourierState.RUNNING
+    row = monitor.runtime(conn, fleet_id=fleet_id)
+    if row is not None and row.stopped_at is not None:
+        return CourierState.STOPPED
+    if can_reach_server(conn, fleet_id=fleet_id):
+        return CourierState.MISSING
+    return CourierState.UNREACHABLE
+
+
+def _servers(
+    conn: Connection, fleet_ids: Iterable[int], caller: CallerPane | None
+) -> list[Multiplexer]:
+    """The caller's server, or tmux's default one, and those of the fleets' Directors."""
+    places = [(Backend.TMUX, None) if caller is None else (caller.backend, caller.socket)]
+    for fleet_id in fleet_ids:
+        try:
+            placement = members.active_director(conn, fleet_id=fleet_id).placement
+        except CafleetError:
+            continue
+        if placement is not None:
+            places.append((placement.backend, placement.mux_socket))
+    servers = {}
+    for backend, socket in places:
+        try:
+            server = multiplexer(backend, socket)
+        except CafleetError:
+            continue
+        servers[server.socket] = server
+    return list(servers.values())
+
+
+def _orphans(conn: Connection, server: Multiplexer) -> Iterator[OrphanPane]:
+    try:
+        tagged = server.tagged_panes() if server.is_listening() else {}
+    except CafleetError:
+        return
+    ours = fleets.database_id(conn)
+    for pane, text in tagged.items():
+        tag = parse_tag(text)
+        if tag is not None and tag.database_id == ours and not _is_active(conn, tag):
+            yield OrphanPane(
+                socket=server.socket, pane_id=pane, fleet_id=tag.fleet_id, member_id=tag.member_id
+            )
+
+
+def _is_active(conn: Connection, tag: PaneTag) -> bool:
+    member = members.find(conn, member_id=tag.member_id)
+    return (
+        member is not None
+        and member.status is MemberStatus.ACTIVE
+        and member.fleet_id == tag.fleet_id
+    )
