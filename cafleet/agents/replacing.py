@@ -50,8 +50,7 @@ def replace_file(path: str, content: bytes) -> list[str] | None:
     there; anything else that is found there is renamed. Links and errors as
     :func:`replace_folder`.
     """
-    parent, name = os.path.split(path)
-    os.makedirs(parent, exist_ok=True)
+    os.makedirs(os.path.dirname(path), exist_ok=True)
     record = path + _RECORD
     known = (_file_content(record) or b"").decode("ascii", "replace").split()
     digest = sha256(content).hexdigest()

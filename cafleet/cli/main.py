@@ -58,8 +58,9 @@ def _run(arguments: list[str]) -> int:
     from cafleet.errors import CafleetError
 
     try:
-        group = program()
-        if COMPLETE in os.environ:
+        is_completing = COMPLETE in os.environ
+        group = program(completion=is_completing or _begins_with_option(arguments))
+        if is_completing:
             return _complete(group)
         with group.make_context("cafleet", arguments) as ctx:
             group.invoke(ctx)
@@ -79,6 +80,10 @@ def _run(arguments: list[str]) -> int:
         fail(f"internal error: {type(error).__name__} at {_place(error)}; please report it")
         return 1
     return 0
+
+
+def _begins_with_option(arguments: list[str]) -> bool:
+    return not arguments or arguments[0].startswith("-")
 
 
 def _complete(group: ClickCommand) -> int:

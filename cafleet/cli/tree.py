@@ -58,9 +58,10 @@ class Root(TyperGroup):
         return None
 
 
-def program() -> ClickCommand:
-    """The whole program, ready to parse."""
-    app = typer.Typer(cls=Root, rich_markup_mode=None)
+def program(*, completion: bool = True) -> ClickCommand:
+    """The whole program, ready to parse; without ``completion`` its options for that are left out,
+    which a command that is named at once has no use for."""
+    app = typer.Typer(cls=Root, add_completion=completion, rich_markup_mode=None)
     app.callback()(cafleet)
     return get_command(app)
 

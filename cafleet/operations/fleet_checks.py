@@ -70,7 +70,9 @@ def _servers(
     conn: Connection, fleet_ids: Iterable[int], caller: CallerPane | None
 ) -> list[Multiplexer]:
     """The caller's server, or tmux's default one, and those of the fleets' Directors."""
-    places = [(Backend.TMUX, None) if caller is None else (caller.backend, caller.socket)]
+    places: list[tuple[Backend, str | None]] = [
+        (Backend.TMUX, None) if caller is None else (caller.backend, caller.socket)
+    ]
     for fleet_id in fleet_ids:
         try:
             placement = members.active_director(conn, fleet_id=fleet_id).placement

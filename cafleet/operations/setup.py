@@ -65,9 +65,7 @@ def install_assets(path: str, agents: Sequence[CodingAgent]) -> Iterator[AgentOu
 def _install_one(conn: Connection, agent: CodingAgent) -> AgentOutcome:
     try:
         installed = install(agent)
-        assets.record_install(
-            conn, coding_agent=agent, path=installed.path, now=clock.utc_now()
-        )
+        assets.record_install(conn, coding_agent=agent, path=installed.path, now=clock.utc_now())
     except CafleetError as failure:
         return AgentOutcome(coding_agent=agent, installed=None, error=str(failure))
     return AgentOutcome(coding_agent=agent, installed=installed, error=None)

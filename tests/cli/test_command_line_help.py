@@ -15,7 +15,7 @@ from tests.harness.program import Program
 
 # What no quick command may load. The groups are found below by their modules.
 HEAVY = ("rich", "pydantic", "libtmux", "starlette", "json", "dataclasses", "wcwidth", "hashlib")
-GROUPS = ("fleet", "member", "message", "setup")
+GROUPS = ("fleet", "member", "message", "setup", "doctor")
 
 
 # `-X importtime` does not report what importlib imports by name, as the tree does.
@@ -96,9 +96,11 @@ def test_the_help_of_the_whole_program_imports_no_group() -> None:
     ],
 )
 def test_a_quick_command_imports_only_what_it_uses(
-    database: Database, arguments: tuple[str, ...]
+    database: Database, environment: dict[str, str], arguments: tuple[str, ...]
 ) -> None:
-    loaded = imported(*arguments, env={"CAFLEET_DATABASE_URL": database.url})
+    loaded = imported(
+        *arguments, env={"HOME": environment["HOME"], "CAFLEET_DATABASE_URL": database.url}
+    )
     assert f"cafleet.cli.{arguments[0]}" in loaded
     assert "sqlite3" in loaded
     assert not loaded & {f"cafleet.cli.{group}" for group in GROUPS if group != arguments[0]}

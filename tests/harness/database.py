@@ -8,6 +8,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from cafleet import __version__
+
 
 @dataclass(frozen=True)
 class Database:
@@ -34,6 +36,14 @@ class Database:
         """The one value of a query for one row."""
         [(value,)] = self.rows(sql, *parameters)
         return value
+
+    def record_assets(self, home: Path) -> None:
+        """Have the program believe that claude's assets are installed below ``home``."""
+        self.rows(
+            "INSERT INTO asset_installs VALUES ('claude', ?, ?, '2026-05-05T05:42:11.123456+00:00')",
+            str(home / ".claude"),
+            __version__,
+        )
 
     def dump(self) -> list[str]:
         """The whole content as SQL, to compare before and after a refusal."""

@@ -123,6 +123,8 @@ def registry(database_at_head: Path, tmp_path: Path) -> Iterator[Registry]:
     path.parent.mkdir()
     path.write_bytes(database_at_head.read_bytes())
     registry = Registry(path)
+    # Where the environment of a test has its home.
+    registry.record_assets(tmp_path / "home")
     yield registry
     assert registry.rows("PRAGMA integrity_check") == [("ok",)]
 
