@@ -45,7 +45,7 @@ def environment(tmp_path: Path, recorders: Recorders) -> dict[str, str]:
 def opencode_preset(environment: dict[str, str]) -> Path:
     """The preset without which no opencode is started, put in its place."""
     preset = Path(environment["HOME"]) / ".opencode/agents/cafleet.md"
-    preset.parent.mkdir(parents=True)
+    preset.parent.mkdir(parents=True, exist_ok=True)
     preset.write_text(read("opencode/cafleet.md"), encoding="utf-8")
     return preset
 
