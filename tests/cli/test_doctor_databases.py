@@ -1,0 +1,249 @@
+"""`doctor` on databases that are missing, damaged, of another version, or not ours; and on fleets."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import sqlite3
+from collections.abc import Callable
+from contextlib import closing
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from cafleet.store import queries
+from cafleet.store.inspection import network_file_system
+from tests.harness.database import Database
+from tests.harness.fleet import Fleet
+from tests.harness.program import Program
+from tests.harness.registry import THEN, Registry
+from tests.harness.tmux import TmuxServer
+from tests.harness.waiting import wait_for
+from tests.sql.databases import migrate_to, publish
+
+HEAD = queries.SCHEMA_VERSION
+
+
+def diagnosis(cafleet: Program, pane: str | None = None, **env: str) -> Any:
+    """What `doctor --json` says; its text form says the same in one run without a traceback."""
+    result = cafleet.run("doctor", "--json", pane=pane, env=env)
+    found = json.loads(result.stdout)
+    assert result.exit_code == min(found["issues"], 1)
+    text = cafleet.run("doctor", pane=pane, env=env)
+    assert (text.exit_code, text.stderr, result.stderr) == (result.exit_code, "", "")
+    assert f"{'✓' if found['database']['ok'] else '✗'} database: " in text.stdout
+    return found
+
+
+def missing(path: Path) -> None:
+    path.unlink()
+
+
+def emptied(path: Path) -> None:
+    path.write_bytes(b"")
+
+
+def older(path: Path) -> None:
+    path.unlink()
+    migrate_to(path, HEAD - 2)
+
+
+def newer(path: Path) -> None:
+    with closing(sqlite3.connect(path)) as conn, conn:
+        conn.execute(f"INSERT INTO schema_migrations VALUES ({HEAD + 1}, 'V.sql', 'x', 'then')")
+
+
+def foreign(path: Path) -> None:
+    path.unlink()
+    with closing(sqlite3.connect(path)) as conn:
+        conn.execute("CREATE TABLE bookmarks (url TEXT)")
+
+
+def published(path: Path) -> None:
+    path.unlink()
+    publish(path, 8)
+
+
+def other_edition(path: Path) -> None:
+    with closing(sqlite3.connect(path)) as conn, conn:
+        conn.execute("UPDATE schema_migrations SET checksum = 'other' WHERE version = 3")
+        conn.execute("DELETE FROM asset_installs")
+
+
+def prose(path: Path) -> None:
+    path.write_text("This is no database at all. " * 200)
+
+
+def torn(path: Path) -> None:
+    """The first page stays, the rest is overwritten."""
+    data = bytearray(path.read_bytes())
+    data[4096:] = b"\xa5" * (len(data) - 4096)
+    path.write_bytes(data)
+
+
+def a_folder(path: Path) -> None:
+    path.unlink()
+    path.mkdir()
+
+
+def without_ledger(path: Path) -> None:
+    with closing(sqlite3.connect(path)) as conn:
+        conn.execute("DROP TABLE schema_migrations")
+
+
+def odd_ledger(path: Path) -> None:
+    with closing(sqlite3.connect(path)) as conn:
+        conn.execute("DROP TABLE schema_migrations")
+        conn.execute("CREATE TABLE schema_migrations (x TEXT)")
+
+
+@pytest.mark.parametrize(
+    ("spoil", "version", "fragment"),
+    [
+        (missing, None, "there is no database at {path}; run `cafleet setup`"),
+        (emptied, None, "the database at {path} is not set up yet; run `cafleet setup`"),
+        (older, HEAD - 2, f"older than this program's {HEAD}; run `cafleet setup`"),
+        (newer, HEAD + 1, f"newer than this program's {HEAD}; upgrade cafleet"),
+        (foreign, None, "is not one of cafleet's; point CAFLEET_DATABASE_URL elsewhere"),
+        (published, None, "the database at {path} is not set up yet; run `cafleet setup`"),
+        (other_edition, HEAD, "V3__retire_monitoring_member.sql was another file when it was"),
+        (prose, None, "the file is not an SQLite database; check CAFLEET_DATABASE_URL"),
+        (torn, None, "the database is damaged; restore it from a backup"),
+        (a_folder, None, "the database cannot be opened; check its path and permissions"),
+        (without_ledger, None, "is not one of cafleet's"),
+        (odd_ledger, None, "the database refused"),
+    ],
+)
+def test_the_fault_and_the_cure(
+    cafleet: Program,
+    registry: Registry,
+    spoil: Callable[[Path], None],
+    version: int | None,
+    fragment: str,
+) -> None:
+    # Off the journal, so that the file alone is the database.
+    path = registry.path.parent / "spoilt.db"
+    path.write_bytes(registry.path.read_bytes())
+    spoil(path)
+    cafleet.environment["CAFLEET_DATABASE_URL"] = f"sqlite:///{path}"
+    found = diagnosis(cafleet)
+    database = found["database"]
+    assert fragment.format(path=path) in database["error"]
+    assert (database["ok"], database["schema_version"]) == (False, version)
+    assert found["issues"] == 2  # and no multiplexer
+    states = {agent["state"] for agent in found["coding_agents"]["agents"]}
+    assert states == {"not_installed"}
+    assert found["coding_agents"]["superseded"] == []
+
+
+def test_bad_urls(cafleet: Program) -> None:
+    database = diagnosis(cafleet, CAFLEET_DATABASE_URL="postgresql://x")["database"]
+    assert database["error"].startswith("CAFLEET_DATABASE_URL is 'postgresql://x'")
+    assert database["path"] is None
+    assert "there is no home folder" in diagnosis(cafleet, HOME="")["database"]["error"]
+
+
+def test_a_damaged_index_is_found(cafleet: Program, registry: Registry) -> None:
+    registry.member(registry.fleet(), "Director", kind="director")
+    copy = Database(registry.path.parent / "spoilt.db")
+    with closing(registry.connect()) as conn:
+        conn.execute("VACUUM INTO ?", [str(copy.path)])
+    with closing(copy.connect()) as conn:
+        # A second index that takes the pages of another for its own.
+        conn.execute("PRAGMA writable_schema = ON")
+        conn.execute(
+            "UPDATE sqlite_master SET rootpage = (SELECT rootpage FROM sqlite_master WHERE name = "
+            "'idx_messages_owner_member_status_ts') WHERE name = 'idx_members_fleet_status'"
+        )
+    cafleet.environment["CAFLEET_DATABASE_URL"] = copy.url
+    database = diagnosis(cafleet)["database"]
+    assert (database["ok"], database["schema_version"]) == (False, HEAD)
+    assert "the database is damaged" in database["error"]
+    assert "idx_members_fleet_status" in str(database["integrity"])
+
+
+def test_a_value_that_no_column_can_hold(cafleet: Program, registry: Registry) -> None:
+    cafleet.environment["CAFLEET_DATABASE_URL"] = registry.url
+    registry.rows("INSERT INTO asset_installs VALUES ('gemini', '/g', '1', ?)", THEN)
+    found = diagnosis(cafleet)
+    assert "asset_installs.coding_agent holds 'gemini'" in found["database"]["error"]
+    assert found["issues"] == 2
+
+
+def test_a_rollback_journal_is_a_warning(cafleet: Program, registry: Registry) -> None:
+    cafleet.environment["CAFLEET_DATABASE_URL"] = registry.url
+    registry.rows("PRAGMA journal_mode = DELETE")
+    database = diagnosis(cafleet)["database"]
+    assert (database["ok"], database["journal_mode"]) == (True, "delete")
+    assert "the journal mode is delete" in database["warnings"][0]
+    cafleet.run("setup").ok()
+    assert diagnosis(cafleet)["database"]["warnings"] == []
+
+
+@pytest.mark.parametrize(
+    ("path", "kind"),
+    [
+        ("/home/u/x.db", "nfs4"),
+        ("/home/u/local/x.db", None),
+        ("/homework/x.db", None),
+        ("/srv/a b/x.db", "fuse.sshfs"),
+        ("/srv/x.db", None),
+    ],
+)
+def test_network_file_systems(path: str, kind: str | None) -> None:
+    mounts = (
+        "22 1 0:21 / / rw,relatime - ext4 /dev/vda rw\n"
+        "23 22 0:22 / /home rw shared:1 - nfs4 server:/home rw\n"
+        "24 23 0:23 / /home/u/local rw - xfs /dev/vdb rw\n"
+        "25 22 0:24 / /srv/a\\040b rw - fuse.sshfs me@there: rw\n"
+        "broken line\n"
+    )
+    assert network_file_system(path, mounts) == kind
+    assert network_file_system(path, "") is None
+
+
+def test_couriers_and_orphans(
+    cafleet: Program, fleet: Fleet, database: Database, tmux_server: TmuxServer
+) -> None:
+    pane = fleet.director.pane
+    found = diagnosis(cafleet, pane)
+    assert found["database"]["couriers"] == [{"fleet_id": 1, "state": "running"}]
+    assert (found["database"]["orphan_panes"], found["issues"]) == ([], 0)
+
+    (pid,) = database.rows("SELECT pid FROM monitor_runtime")[0]
+    os.kill(pid, signal.SIGKILL)
+    wait_for(
+        lambda: diagnosis(cafleet, pane)["database"]["couriers"][0]["state"] == "missing",
+        "doctor misses the courier",
+    )
+    found = diagnosis(cafleet, pane)
+    assert "no courier runs for fleet 1; start it with `cafleet monitor run 1`" in str(found)
+    assert (found["database"]["ok"], found["issues"]) == (False, 1)
+    cafleet.run("monitor", "stop", "1").ok()
+    assert diagnosis(cafleet, pane)["database"]["couriers"][0]["state"] == "stopped"
+
+    gone = fleet.recipient
+    database.rows("UPDATE members SET status = 'deregistered' WHERE member_id = ?", gone.member_id)
+    found = diagnosis(cafleet)
+    assert found["database"]["orphan_panes"] == [
+        {
+            "socket": tmux_server.socket,
+            "pane_id": gone.pane,
+            "fleet_id": 1,
+            "member_id": gone.member_id,
+        }
+    ]
+    assert f"kill-pane -t '{gone.pane}'" in found["database"]["warnings"][0]
+    assert found["database"]["ok"] is True
+
+
+def test_a_fleet_whose_server_is_gone(cafleet: Program, registry: Registry) -> None:
+    cafleet.environment["CAFLEET_DATABASE_URL"] = registry.url
+    director, _ = registry.crew()
+    registry.place(director, "%0", mux_socket="/nowhere")
+    database = diagnosis(cafleet)["database"]
+    assert database["couriers"] == [{"fleet_id": 1, "state": "unreachable"}]
+    assert "`cafleet fleet delete 1`" in database["warnings"][0]
+    assert database["ok"] is True
