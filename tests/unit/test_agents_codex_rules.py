@@ -1,0 +1,64 @@
+"""The rules for Codex: Starlark that is also Python, one call of ``prefix_rule`` for each rule."""
+
+from __future__ import annotations
+
+import json
+import shutil
+import subprocess
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from cafleet.agents import assets
+
+RULES = assets.read("codex/cafleet.rules")
+CASES = [
+    ("cafleet message poll 3", "allow"),
+    ("cafleet fleet create --name x --coding-agent codex", "allow"),
+    ("cafleet member ping 3", "allow"),
+    ("cafleet member prompt 3 hello", "prompt"),
+    ("cafleetish message poll 3", None),
+    ("sh -c cafleet", None),
+]
+
+
+def rules() -> list[dict[str, Any]]:
+    found: list[dict[str, Any]] = []
+    # Our own text, and nothing in it but calls of this one function.
+    exec(RULES, {"__builtins__": {}, "prefix_rule": lambda **fields: found.append(fields)})
+    return found
+
+
+def decision(command: str) -> str | None:
+    """Codex's: of the rules whose pattern the command begins with, the strictest."""
+    words = command.split()
+    hits = [
+        rule["decision"] for rule in rules() if words[: len(rule["pattern"])] == rule["pattern"]
+    ]
+    return max(hits, key=["allow", "prompt", "forbidden"].index, default=None)
+
+
+@pytest.mark.parametrize(("command", "expected"), CASES)
+def test_what_is_allowed_and_what_is_asked(command: str, expected: str | None) -> None:
+    assert decision(command) == expected
+
+
+def test_their_own_examples_hold() -> None:
+    for rule in rules():
+        starts = [example.split()[: len(rule["pattern"])] for example in rule["match"]]
+        assert all(start == rule["pattern"] for start in starts)
+        others = [example.split()[: len(rule["pattern"])] for example in rule["not_match"]]
+        assert rule["pattern"] not in others
+
+
+@pytest.mark.skipif(shutil.which("codex") is None, reason="the real codex is not on PATH")
+@pytest.mark.parametrize(("command", "expected"), CASES)
+def test_the_real_codex_says_the_same(
+    tmp_path: Path, command: str, expected: str | None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("CODEX_HOME", str(tmp_path))
+    (tmp_path / "cafleet.rules").write_text(RULES, encoding="utf-8")
+    words = ["codex", "execpolicy", "check", "--rules", tmp_path / "cafleet.rules", "--"]
+    done = subprocess.run([*words, *command.split()], capture_output=True, text=True, check=True)
+    assert json.loads(done.stdout).get("decision") == expected
