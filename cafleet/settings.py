@@ -62,14 +62,14 @@ def monitor_wake_interval() -> int:
 
 
 def home_folder() -> str | None:
-    """The user's home by HOME, or by the system's list of users where HOME is unset; absolute.
+    """The user's home by HOME, or by the system's list of users where HOME is unset; absolute and UTF-8.
 
     An empty HOME is no home, though :func:`os.path.expanduser` takes it for the root folder.
     """
     if os.environ.get("HOME") == "":
         return None
     home = os.path.expanduser("~")
-    return home if os.path.isabs(home) else None
+    return home if os.path.isabs(home) and _is_unicode(home) else None
 
 
 def database_path() -> str:
@@ -86,7 +86,8 @@ def database_path() -> str:
         home = home_folder()
         if home is None:
             raise SettingError(
-                f"there is no home folder; set HOME, or {DATABASE_URL} to an absolute sqlite:/// URL"
+                f"there is no home folder whose path is UTF-8; set HOME, or {DATABASE_URL} to an "
+                f"absolute sqlite:/// URL"
             )
         return os.path.join(home, ".local/share/cafleet/cafleet.db")
     path = url.removeprefix(_SCHEME)

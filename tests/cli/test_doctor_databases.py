@@ -142,7 +142,10 @@ def test_bad_urls(cafleet: Program) -> None:
     database = diagnosis(cafleet, CAFLEET_DATABASE_URL="postgresql://x")["database"]
     assert database["error"].startswith("CAFLEET_DATABASE_URL is 'postgresql://x'")
     assert database["path"] is None
-    assert "there is no home folder" in diagnosis(cafleet, HOME="")["database"]["error"]
+    assert (
+        "there is no home folder whose path is UTF-8"
+        in diagnosis(cafleet, HOME="")["database"]["error"]
+    )
 
 
 def test_a_damaged_index_is_found(cafleet: Program, registry: Registry) -> None:
