@@ -52,7 +52,8 @@ def _inside(picture: Picture, cues: Cues) -> Look:
     if composer is not None and not _in_use(rows, composer, picture):
         composer = None
     if asked := _question(rows if composer is None else rows[composer.below :], cues):
-        return Look(state=ScreenState.AWAITING, cue=asked)
+        above = "" if composer is not None else _above_choice(rows, cues)
+        return Look(state=ScreenState.AWAITING, cue=asked, transcript=above)
     if composer is None:
         return Look(state=ScreenState.UNKNOWN, cue="no composer in use is on the screen")
     if status := _status(rows, composer, cues):
@@ -78,6 +79,12 @@ def _question(rows: list[Row], cues: Cues) -> str | None:
     if any(is_choice(row, cues) for row in rows):
         return "a selected choice"
     return _found((*cues.questions, *cues.hints), " ".join(row.text for row in rows))
+
+
+def _above_choice(rows: list[Row], cues: Cues) -> str:
+    """The text above the selected choice of a dialog that stands in the composer's place."""
+    chosen = next((at for at, row in enumerate(rows) if is_choice(row, cues)), len(rows))
+    return _joined([row.text for row in rows[:chosen]], cues)
 
 
 def _found(phrases: tuple[str, ...], text: str) -> str | None:
@@ -122,8 +129,12 @@ def _set_apart(block: list[Row]) -> bool:
 
 
 def _transcript(rows: list[Row], composer: Composer, cues: Cues) -> str:
-    """The text above the composer, without the bar beside the user's messages in a box."""
     texts = [row.columns(composer.left, composer.right) for row in rows[: composer.outer]]
+    return _joined(texts, cues)
+
+
+def _joined(texts: list[str], cues: Cues) -> str:
+    """Lines of a transcript as one text, without the bar beside the user's messages in a box."""
     if cues.frame == "box":
-        texts = [text.removeprefix(cues.glyph) for text in texts]
+        texts = [text.lstrip().removeprefix(cues.glyph) for text in texts]
     return "\n".join(texts)

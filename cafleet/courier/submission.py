@@ -84,15 +84,21 @@ class _Attempt:
                 self._end(Fate.SUBMITTED, "the composer is empty and the agent works")
             elif self.patience <= 0:
                 self._end(Fate.UNSURE, "the composer is empty and the text is not on the screen")
+        elif self.enters and look.state is ScreenState.AWAITING and self._has_marker(look):
+            # The agent has read it and asks about it already.
+            self._end(Fate.SUBMITTED, "a question is open, the text is in the transcript")
         elif self.patience <= 0:
             self._end(Fate.UNSURE, f"{look.state}: {look.cue}")
         return False
 
     def _is_in_transcript(self, look: Look) -> bool:
-        if self.draft.marker and holds_marker(look, self.draft.marker):
+        if self._has_marker(look):
             return True
         # The composer has held the text before an Enter; long ones leave but their end in sight.
         return self.enters > 0 and holds_end(look, self.draft.text)
+
+    def _has_marker(self, look: Look) -> bool:
+        return bool(self.draft.marker) and holds_marker(look, self.draft.marker)
 
     def entered(self) -> None:
         self.enters += 1
