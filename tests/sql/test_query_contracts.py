@@ -86,7 +86,7 @@ def test_file_is_named_for_the_table_of_its_queries(namespace: str) -> None:
     assert namespace in tables | {"sqlite_master"}
 
 
-def test_every_table_has_a_file_or_no_query() -> None:
+def test_each_file_writes_its_own_table_alone() -> None:
     with closing(database_for_queries()) as conn:
         written = {
             (contract.namespace, table)
@@ -113,6 +113,17 @@ def tables_written(conn: sqlite3.Connection, contract: Contract) -> set[str]:
     conn.execute(f"EXPLAIN {contract.sql}", values).close()
     conn.set_authorizer(None)
     return written
+
+
+def test_every_index_is_promised_by_a_query_or_keeps_rows_apart(schema: sqlite3.Connection) -> None:
+    promised = {index for contract in CONTRACTS for index in contract.plan}
+    kept = {
+        name
+        for (name,) in schema.execute(
+            "SELECT name FROM sqlite_master WHERE type = 'index' AND sql NOT LIKE 'CREATE UNIQUE%'"
+        )
+    }
+    assert promised - {"primary key"} == kept
 
 
 def test_generated_files_are_fresh(capsys: pytest.CaptureFixture[str]) -> None:
