@@ -39,6 +39,7 @@ class Cues(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
     frame: Literal["rules", "plain", "box"]
     glyph: Glyph
     shell_glyph: Glyph
+    shell_mode: tuple[Phrase, ...]
     rule: Glyph
     faint: frozenset[Colour]
     pastes: tuple[PasteMark, ...]

@@ -56,14 +56,17 @@ def _inside(picture: Picture, cues: Cues) -> Look:
         return Look(state=ScreenState.AWAITING, cue=asked, transcript=above)
     if composer is None:
         return Look(state=ScreenState.UNKNOWN, cue="no composer in use is on the screen")
+    text = composer.text
+    if _found(cues.shell_mode, _below(rows, composer)):
+        text = f"{cues.shell_glyph} {text}".rstrip()
     if status := _status(rows, composer, cues):
         state, cue = ScreenState.WORKING, status
-    elif composer.text:
+    elif text:
         state, cue = ScreenState.DRAFT, "text in the composer"
     else:
         state, cue = ScreenState.REST, "an empty composer"
     transcript = _transcript(rows, composer, cues)
-    return Look(state=state, cue=cue, composer=composer.text, transcript=transcript)
+    return Look(state=state, cue=cue, composer=text, transcript=transcript)
 
 
 def _in_use(rows: list[Row], composer: Composer, picture: Picture) -> bool:
@@ -98,8 +101,13 @@ def _folded(text: str) -> str:
 
 
 def _status(rows: list[Row], composer: Composer, cues: Cues) -> str | None:
-    below = " ".join(row.text for row in rows[composer.below :])
-    return _found(cues.working, below) or _status_above(rows[: composer.outer], cues)
+    return _found(cues.working, _below(rows, composer)) or _status_above(
+        rows[: composer.outer], cues
+    )
+
+
+def _below(rows: list[Row], composer: Composer) -> str:
+    return " ".join(row.text for row in rows[composer.below :])
 
 
 def _status_above(rows: list[Row], cues: Cues) -> str | None:

@@ -81,6 +81,8 @@ def _opencode(home: Path, model_url: str) -> None:
         "model": f"{_PROVIDER}/{_PROVIDER}",
         "autoupdate": False,
         "share": "disabled",
+        # So that it can be made to ask; the preset says nothing of these.
+        "permission": {"question": "allow", "webfetch": "ask"},
     }
     folder = home / ".config/opencode"
     folder.mkdir(parents=True)
