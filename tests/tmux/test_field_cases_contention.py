@@ -56,19 +56,19 @@ def test_writers_wait_for_each_other(
     assert len(ids) == 12
     inside = tmux_server.inside(fleet.director.pane)
     wishes = ["--fleet-id", "1", "--description", "d", "--json"]
-    running = [start_send(cafleet, fleet.recipient, f"s{number}") for number in range(12)]
+    running = [start_send(cafleet, fleet.recipient, f"s{number}") for number in range(6)]
     running += [cafleet.start("message", "ack", message_id) for message_id in ids]
     running += [
         cafleet.start("member", "create", *wishes, "--name", f"n{number}", "--", "hi", env=inside)
-        for number in range(3)
+        for number in range(2)
     ]
     for process in running:
         cafleet.finish(process).ok()
     count = "SELECT count(*) FROM messages WHERE status_state = 'completed' AND type = 'unicast'"
     assert database.value(count) == len(ids)
-    assert len([text for text in states(database, fleet.recipient) if text.startswith("s")]) == 12
-    assert database.value("SELECT count(*) FROM members WHERE status = 'active'") == 7
-    assert len(tmux_server.panes()) == 7
+    assert len([text for text in states(database, fleet.recipient) if text.startswith("s")]) == 6
+    assert database.value("SELECT count(*) FROM members WHERE status = 'active'") == 6
+    assert len(tmux_server.panes()) == 6
     acks = [cafleet.start("message", "ack", ids[0]) for _ in range(2)]
     assert {cafleet.finish(process).exit_code for process in acks} == {1}
 

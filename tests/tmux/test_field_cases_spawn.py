@@ -87,7 +87,7 @@ def create(what: str, cafleet: Program, home: str, prompt: Path) -> Create:
     return creation(what, cafleet, home, prompt)
 
 
-@pytest.mark.parametrize("fault", ["fail", "signal-TERM", "signal-INT", "hang"])
+@pytest.mark.parametrize("fault", ["fail", "signal"])
 def test_a_creation_that_fails_at_any_call_of_tmux_leaves_nothing(
     fault: str,
     what: str,
@@ -97,6 +97,8 @@ def test_a_creation_that_fails_at_any_call_of_tmux_leaves_nothing(
     tmux_server: TmuxServer,
     faulty_tmux: FaultyTmux,
 ) -> None:
+    if fault == "signal":
+        fault = {"member": "signal-INT", "fleet": "signal-TERM"}[what]
     remains = Remains(database, tmux_server)
     call, reached = 0, True
     while reached:
@@ -116,6 +118,16 @@ def test_a_creation_that_fails_at_any_call_of_tmux_leaves_nothing(
         remains.assert_none((call, result))
     assert result.exit_code == 0
     assert call > 5
+
+
+@pytest.mark.parametrize("word", ["-P", "set-option"], ids=["the split", "the tag"])
+def test_a_creation_whose_tmux_hangs_leaves_nothing(
+    word: str, create: Create, database: Database, tmux_server: TmuxServer, faulty_tmux: FaultyTmux
+) -> None:
+    remains = Remains(database, tmux_server)
+    result = create(env=faulty_tmux.variables("x", "hang", word=word))
+    assert_refused(result, 1, "tmux did not")
+    remains.assert_none(result)
 
 
 def deletion(what: str, made: dict[str, int]) -> list[str]:
@@ -181,18 +193,19 @@ def test_an_agent_that_ends_at_once_or_has_no_room_makes_no_member(
     create: Create, home: str, database: Database, tmux_server: TmuxServer, recorders: Recorders
 ) -> None:
     remains = Remains(database, tmux_server)
-    recorders.start_with(exit_status=1)
-    assert_refused(create(), 1, "ended at once")
-    remains.assert_none("an agent that ends at once")
-
-    recorders.start_with()
     program = recorders.programs / "claude"
     moved = program.rename(recorders.programs / "clod")
     assert_refused(create(), 1, "claude is not on PATH")
     remains.assert_none("an agent that is not there")
+
+    program.write_text("#!/bin/sh\nexit 1\n")
+    program.chmod(0o755)
+    assert_refused(create(), 1, "ended at once")
+    remains.assert_none("an agent that ends at once")
     moved.rename(program)
 
     tmux_server.run("resize-window", "-t", home, "-x", "10", "-y", "4")
+    tmux_server.run("set-option", "-t", home, "default-size", "10x4")
     assert_refused(create(), 1, "enlarge the")
     remains.assert_none("a window that is too small")
 
