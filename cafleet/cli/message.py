@@ -77,6 +77,8 @@ def send(
     """Send a message to one member. Exit 0 means that it is stored; never send it again then."""
     body = BodySource(text, file, name="TEXT")
     max_text_len = settings.max_text_len()
+    # Only a pass uses it; a bad value is told before anything is stored.
+    settings.delivery_hold_timeout()
     from cafleet.broker import messages
     from cafleet.cli.notices import notify
 
@@ -104,8 +106,9 @@ def broadcast(
 ) -> None:
     """Send a message to every other member of the sender's fleet. Exit 0 means that it is stored."""
     body = BodySource(text, file, name="TEXT")
-    # Only a pass uses it; a bad value is told before anything is stored.
+    # Only a pass uses them; a bad value is told before anything is stored.
     settings.max_text_len()
+    settings.delivery_hold_timeout()
     from cafleet.broker import messages
     from cafleet.cli.notices import notify
 

@@ -313,6 +313,16 @@ def test_why(cafleet: Program, registry: Registry) -> None:
     assert {each["state"] for each in of_all["recipients"]} == {"none"}
 
 
+def test_a_ping_skips_a_pane_that_is_still_pending(cafleet: Program, registry: Registry) -> None:
+    registry.crew("ann")
+    registry.place(3, None)
+    reason = "the pane is still pending"
+    assert printed(cafleet, "member", "ping", "3") == f"Skipped member 3: {reason}.\n"
+    assert printed(cafleet, "member", "ping", "3", "--json") == (
+        f'{{"member_id":3,"pane_id":null,"skipped":true,"reason":"{reason}"}}\n'
+    )
+
+
 @pytest.mark.parametrize("text", ["--json", "--help", "- [ ] x", "-", "--", "-1", "--file=x"])
 def test_text_that_begins_with_a_dash(cafleet: Program, registry: Registry, text: str) -> None:
     registry.crew("ann")

@@ -180,6 +180,12 @@ def test_a_url_that_names_no_file(cafleet: Program, tmp_path: Path, url: str | b
     assert [*(tmp_path / "home").iterdir()] == []
 
 
+@pytest.mark.parametrize("home", ["relative", "/tmp/\udcff"])
+def test_a_home_that_can_hold_no_database(cafleet: Program, home: str) -> None:
+    result = cafleet.run("setup", env={"HOME": home})
+    assert_refused(result, 1, "no home folder whose path is UTF-8; set HOME, or CAFLEET_DATABASE_")
+
+
 def test_the_default_database_is_in_the_home_folder(cafleet: Program, tmp_path: Path) -> None:
     path = tmp_path / "home/.local/share/cafleet/cafleet.db"
     assert_refused(cafleet.run("fleet", "list"), 1, f"there is no database at {path}")
