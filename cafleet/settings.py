@@ -73,9 +73,10 @@ def database_path() -> str:
     url = os.environ.get(DATABASE_URL)
     if url is None:
         home = os.path.expanduser("~")
-        if not os.path.isabs(home):
+        if not os.path.isabs(home) or not _is_unicode(home):
             raise SettingError(
-                f"there is no home folder; set HOME, or {DATABASE_URL} to an absolute sqlite:/// URL"
+                f"there is no home folder whose path is UTF-8; set HOME, or {DATABASE_URL} to an "
+                f"absolute sqlite:/// URL"
             )
         return os.path.join(home, ".local/share/cafleet/cafleet.db")
     path = url.removeprefix(_SCHEME)

@@ -547,7 +547,8 @@ def get_active_monitor_id(
     *,
     fleet_id: int,
 ) -> int | None:
-    """The active monitor of a fleet, by the very predicate of the index that keeps it single.
+    """The active monitor of a fleet, by the very predicate of the index that keeps it single. It
+    reads the cards of the fleet's active members, which that index has made sure are JSON.
 
     Source: sql/queries/members.sql:192, by idx_members_fleet_status.
     """
@@ -571,7 +572,7 @@ def count_other_active_members(
 ) -> int:
     """How many members a broadcast of this one reaches.
 
-    Source: sql/queries/members.sql:204, by idx_members_fleet_status.
+    Source: sql/queries/members.sql:205, by idx_members_fleet_status.
     """
     found: int = scalar(
         conn,
@@ -597,7 +598,7 @@ def insert_member(
 ) -> int:
     """A new active member.
 
-    Source: sql/queries/members.sql:216.
+    Source: sql/queries/members.sql:217.
     """
     found: int = scalar(
         conn,
@@ -623,7 +624,7 @@ def mark_member_deregistered(
 ) -> int:
     """Take a member off the active ones; 0 rows when it was not among them.
 
-    Source: sql/queries/members.sql:224, by primary key.
+    Source: sql/queries/members.sql:225, by primary key.
     """
     return change(
         conn,
@@ -644,7 +645,7 @@ def mark_fleet_members_deregistered(
 ) -> int:
     """Deregister every active member of a fleet that ends; the count is what the command reports.
 
-    Source: sql/queries/members.sql:232, by idx_members_fleet_status.
+    Source: sql/queries/members.sql:233, by idx_members_fleet_status.
     """
     return change(
         conn,
@@ -663,7 +664,7 @@ def list_duplicate_monitors(
     """The active monitors of fleets that have more than one: what stops the step to schema 8. Why
     CASE: only it promises that a card is not parsed before it is known to be JSON.
 
-    Source: sql/queries/members.sql:240, by idx_members_fleet_status.
+    Source: sql/queries/members.sql:241, by idx_members_fleet_status.
     """
     return many(
         conn,
@@ -679,7 +680,7 @@ def list_unreadable_cards(
 ) -> list[MonitorClaimRow]:
     """The active members whose card is not JSON, which no index over the card can take.
 
-    Source: sql/queries/members.sql:272.
+    Source: sql/queries/members.sql:273.
     """
     return many(
         conn,
@@ -697,7 +698,7 @@ def list_active_member_ids(
 ) -> list[MemberIdRow]:
     """The ids alone, for whoever reads the members one by one so that one bad row spoils no other.
 
-    Source: sql/queries/members.sql:285, by idx_members_fleet_status.
+    Source: sql/queries/members.sql:286, by idx_members_fleet_status.
     """
     return many(
         conn,

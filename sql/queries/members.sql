@@ -190,7 +190,8 @@ WHERE
 ORDER BY members.member_id;
 
 -- name: get_active_monitor_id(fleet_id)$
--- The active monitor of a fleet, by the very predicate of the index that keeps it single.
+-- The active monitor of a fleet, by the very predicate of the index that keeps it single. It reads
+-- the cards of the fleet's active members, which that index has made sure are JSON.
 -- params: fleet_id int
 -- returns: int | None
 -- plan: idx_members_fleet_status

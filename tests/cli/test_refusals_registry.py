@@ -202,6 +202,18 @@ def test_the_body_comes_before_the_multiplexer(world: World, refusals: Refusals)
     refusals.expect(1, "not set); start tmux first", *piped, stdin=b"do it")
 
 
+@pytest.mark.parametrize("value", ["", " 5", "1_0", "5.0", "-1", "１２", str(2**63)])
+def test_a_bad_number_in_the_environment_stores_nothing(
+    world: World, refusals: Refusals, value: str
+) -> None:
+    env = {"CAFLEET_DELIVERY_HOLD_TIMEOUT": value}
+    fragment = f"CAFLEET_DELIVERY_HOLD_TIMEOUT is {value!r}, which is not a whole number"
+    refusals.expect(1, fragment, *send(world.monitor, world.member), env=env)
+    if value == "-1":
+        broadcast = ("message", "broadcast", "--from-member-id", world.monitor, "hi")
+        refusals.expect(1, fragment, *broadcast, env=env)
+
+
 @pytest.mark.parametrize("form", ["broadcast", "fleet"])
 def test_each_fault_of_a_file_has_its_own_words(
     world: World, refusals: Refusals, tmp_path: Path, form: str

@@ -38,6 +38,8 @@ class Database:
     def dump(self) -> list[str]:
         """The whole content as SQL, to compare before and after a refusal."""
         with closing(self.connect()) as connection:
+            # What a test has damaged may be text that is not UTF-8.
+            connection.text_factory = lambda raw: raw.decode("utf-8", "surrogateescape")
             return list(connection.iterdump())
 
     def check(self) -> None:

@@ -477,7 +477,7 @@ def test_tables_of_another_program_are_refused(path: Path, journal_mode: str) ->
 def fail_midway(conn: sqlite3.Connection) -> None:
     with transaction(conn):
         conn.execute("DELETE FROM messages")
-        conn.execute("DELETE FROM nothing")
+        conn.execute("DELETE FROM absent")
 
 
 def test_foreign_keys_hold_before_and_after_a_failed_transaction(path: Path) -> None:
