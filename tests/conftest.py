@@ -13,6 +13,7 @@ from cafleet.agents.assets import read
 from tests.harness.database import Database
 from tests.harness.fleet import Fleet, found_fleet
 from tests.harness.journals import Recorders
+from tests.harness.loops import end_loops
 from tests.harness.program import CAFLEET, Program
 from tests.harness.tmux import TmuxServer
 
@@ -59,13 +60,19 @@ def tmux_server(environment: dict[str, str]) -> Iterator[TmuxServer]:
 
 
 @pytest.fixture
-def cafleet(environment: dict[str, str], tmux_server: TmuxServer, tmp_path: Path) -> Program:
-    """The installed program; without the ``database`` fixture it looks in its home."""
+def cafleet(
+    environment: dict[str, str], tmux_server: TmuxServer, tmp_path: Path
+) -> Iterator[Program]:
+    """The installed program; without the ``database`` fixture it looks in its home.
+
+    After the test every loop that it has left running is ended.
+    """
     work = tmp_path / "work"
     work.mkdir()
     # Where a slip would lead: the default server of this folder, never that of the user.
     folder = tmux_server.environment["TMUX_TMPDIR"]
-    return Program({**environment, "TMUX_TMPDIR": folder}, tmux_server, work)
+    yield Program({**environment, "TMUX_TMPDIR": folder}, tmux_server, work)
+    end_loops(tmp_path)
 
 
 @pytest.fixture
@@ -75,6 +82,7 @@ def database(cafleet: Program, tmp_path: Path) -> Iterator[Database]:
     cafleet.environment["CAFLEET_DATABASE_URL"] = database.url
     cafleet.run("setup").ok()
     yield database
+    end_loops(tmp_path)
     database.check()
 
 

@@ -72,16 +72,22 @@ def _follow(
     if any(delivery.state in OWED for delivery in known.values()):
         warnings = _see_to_it(conn, message.from_member_id, message_ids)
     if wait is not None and message_ids:
-        from cafleet.courier.waiting import wait_for_state
+        from cafleet.courier.waiting import WaitError, wait_for_state
 
-        wait_for_state(
-            conn,
-            database=settings.database_path(),
-            waiter_id=message.from_member_id,
-            message_ids=message_ids,
-            wanted=wait.wanted,
-            seconds=wait.seconds,
-        )
+        try:
+            wait_for_state(
+                conn,
+                database=settings.database_path(),
+                waiter_id=message.from_member_id,
+                message_ids=message_ids,
+                wanted=wait.wanted,
+                seconds=wait.seconds,
+            )
+        except WaitError:
+            raise
+        except CafleetError as error:
+            error.add_remains(f"message {message.message_id} is stored, do not send it again")
+            raise
         known = deliveries.states(conn, message_ids=message_ids)
     return Sent(message=message, deliveries=known, warnings=warnings)
 

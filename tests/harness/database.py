@@ -15,6 +15,11 @@ class Database:
 
     path: Path
 
+    @classmethod
+    def at(cls, url: str) -> Database:
+        """The database that a program is given by ``url``."""
+        return cls(Path(url.removeprefix("sqlite:///")))
+
     @property
     def url(self) -> str:
         return f"sqlite:///{self.path}"

@@ -8,6 +8,7 @@ from typing import Any
 
 from tests.harness.database import Database
 from tests.harness.fleet import Seat
+from tests.harness.loops import settled
 from tests.harness.program import Program
 
 MONITOR = 2
@@ -27,11 +28,12 @@ def start_send(
 
 
 def send(cafleet: Program, seat: Seat, text: str, *options: str, **more: Any) -> dict[str, Any]:
-    """Send ``text``; the state and the reason of its notice once the command has ended."""
+    """Send ``text``; the state and the reason of its notice once the courier has looked."""
     sent = cafleet.finish(start_send(cafleet, seat, text, *options, **more)).json()
     assert sent["message"]["text"] == text
-    delivery: dict[str, Any] = sent["delivery"]
-    return delivery
+    return settled(
+        Database.at(cafleet.environment["CAFLEET_DATABASE_URL"]), sent["message"]["message_id"]
+    )
 
 
 def states(database: Database, seat: Seat) -> dict[str, str]:
