@@ -46,6 +46,10 @@ class LoopEndedError(CafleetError):
     """The loop cannot serve any more, though nobody has stopped it."""
 
 
+class ReplacedError(LoopEndedError):
+    """Another database is where the loop's own was; to write to the old one would damage it."""
+
+
 class Loop:
     """One fleet's loop in this process; ``now`` can be set by tests.
 
@@ -148,6 +152,7 @@ class Loop:
 
     def _step(self, conn: Connection) -> bool:
         """One look at the database, a tick if it is time for one; whether to go on."""
+        self._place.check_file()
         if time.monotonic() >= self._next_place:
             self._place.check(conn)
             self._next_place = time.monotonic() + _PLACE_SECONDS
@@ -195,7 +200,9 @@ class Loop:
     def _finish(self, conn: Connection, failure: BaseException | None) -> None:
         """Give the claim up at once, then the lock when the typing that was begun is over."""
         try:
-            monitor.clear(conn, fleet_id=self._fleet_id, pid=self._pid)
+            # The log beside a replaced database is the new one's.
+            if not isinstance(failure, ReplacedError):
+                monitor.clear(conn, fleet_id=self._fleet_id, pid=self._pid)
         except CafleetError as error:
             if not isinstance(failure, CafleetError):
                 raise
@@ -216,12 +223,15 @@ class _Place:
         self._file = self._identity()
         self._server_seen = time.monotonic()
 
-    def check(self, conn: Connection) -> None:
-        """Raise LoopEndedError if one of them was replaced or is gone for good."""
+    def check_file(self) -> None:
+        """Raise ReplacedError if the database file is another by now, or there is none."""
         if self._identity() != self._file:
-            raise LoopEndedError(
+            raise ReplacedError(
                 f"the database at {self._database} was replaced; the next sender starts a new loop"
             )
+
+    def check(self, conn: Connection) -> None:
+        """Raise LoopEndedError if the program was replaced, or the server is gone for good."""
         installed = _installed_version()
         if installed != __version__:
             raise LoopEndedError(

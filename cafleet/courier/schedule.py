@@ -43,6 +43,15 @@ class Schedule:
             del self._waiting[member_id]
         return [row for row in rows if self._is_due(row, now)]
 
+    def begin(self, row: OwingRow, now: float) -> None:
+        """Remember where a member was when it was looked at; it may be elsewhere at the end."""
+        place = (row.mux_pane_id, row.mux_socket)
+        waiting = self._waiting.get(row.member_id)
+        if waiting is None or waiting.place != place:
+            waiting = _Waiting(place=place, since=now)
+            self._waiting[row.member_id] = waiting
+        waiting.server = self._server_at(row.mux_socket)
+
     def note(
         self,
         rows: Sequence[OwingRow],
@@ -57,18 +66,13 @@ class Schedule:
         hurry.
         """
         for row in rows:
-            if row.member_id not in served:
-                continue
-            place = (row.mux_pane_id, row.mux_socket)
             waiting = self._waiting.get(row.member_id)
-            if waiting is None or waiting.place != place:
-                waiting = _Waiting(place=place, since=now)
-                self._waiting[row.member_id] = waiting
+            if waiting is None or row.member_id not in served:
+                continue
             waiting.failed = row.member_id in failed
             waiting.unreachable = bool(row.unreachable)
             if waiting.unreachable:
                 pause = UNREACHABLE_SECONDS
-                waiting.server = self._server_at(row.mux_socket)
             else:
                 pause = HELD_SECONDS if now - waiting.since < LONG_SECONDS else HELD_LONG_SECONDS
             waiting.next_at = now + pause

@@ -144,6 +144,7 @@ class Worker(threading.Thread):
         servers: dict[str | None, list[int]] = {}
         for row in self._schedule.due(rows, time.monotonic()):
             if row.member_id not in busy:
+                self._schedule.begin(row, time.monotonic())
                 servers.setdefault(row.mux_socket, []).append(row.member_id)
         for member_ids in servers.values():
             batch = _Batch(self._database, member_ids, self._now, self._reports)
