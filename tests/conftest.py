@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import os
-import shutil
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -11,10 +9,11 @@ import pytest
 
 from cafleet.agents.assets import read
 from tests.harness.database import Database
+from tests.harness.environment import private_environment
 from tests.harness.fleet import Fleet, found_fleet
 from tests.harness.journals import Recorders
 from tests.harness.loops import end_loops
-from tests.harness.program import CAFLEET, Program
+from tests.harness.program import Program
 from tests.harness.tmux import TmuxServer
 
 
@@ -27,19 +26,7 @@ def recorders(tmp_path: Path) -> Recorders:
 @pytest.fixture
 def environment(tmp_path: Path, recorders: Recorders) -> dict[str, str]:
     """All the variables that programs under test get: a home and a runtime folder of their own."""
-    tmux = shutil.which("tmux")
-    assert tmux is not None, "tmux is missing; `make tmux` says how to get it"
-    home, runtime = tmp_path / "home", tmp_path / "runtime"
-    home.mkdir()
-    runtime.mkdir(mode=0o700)
-    folders = [str(recorders.programs), str(CAFLEET.parent), os.path.dirname(tmux)]
-    return {
-        "HOME": str(home),
-        "XDG_RUNTIME_DIR": str(runtime),
-        "PATH": ":".join([*folders, "/usr/bin", "/bin"]),
-        "LANG": "C.UTF-8",
-        "SHELL": "/bin/sh",
-    }
+    return private_environment(tmp_path, recorders)
 
 
 @pytest.fixture

@@ -51,8 +51,9 @@ def wait_for_state(
     def met() -> bool:
         return _all_met(deliveries.standing(conn, message_ids=message_ids), wanted)
 
-    first = message_ids[0] if len(message_ids) == 1 else None
-    with _waiting(conn, database, waiter_id, awaited, first, seconds, register=bool(awaited)):
+    with _waiting(
+        conn, database, waiter_id, awaited, message_ids[0], seconds, register=bool(awaited)
+    ):
         if _wait(conn, met, seconds):
             return
     late = next(

@@ -12,6 +12,7 @@ import pytest
 from tests.harness.database import Database
 from tests.harness.fleet import Fleet
 from tests.harness.journals import Recorders
+from tests.harness.loops import settled
 from tests.harness.program import Program
 from tests.harness.tmux import TmuxServer
 
@@ -133,28 +134,33 @@ def test_a_capture_is_the_content_alone(
 
 
 def test_send_and_broadcast_tell_what_became_of_the_notice(
-    fleet: Fleet, cafleet: Program, tmux_server: TmuxServer
+    fleet: Fleet, cafleet: Program, database: Database, tmux_server: TmuxServer
 ) -> None:
     ends = ("--from-member-id", "2", "--to-member-id")
     fleet.other.recording.command(type="half a thought")
     sent = cafleet.run("message", "send", *ends, "3", "--json", "hi").json()
     assert list(sent) == ["message", "delivery"]
-    assert sent["delivery"] == {"state": "submitted", "reason": None}
-    held = cafleet.run("message", "send", *ends, "4", "--json", "hi").ok()
-    delivery = json.loads(held.stdout)["delivery"]
-    assert delivery["state"] == "held"
-    assert delivery["reason"].startswith("draft")
+    assert sent["delivery"] == {"state": "queued", "reason": None}
+    assert settled(database, 1) == {"state": "submitted", "reason": None}
+    cafleet.run("message", "send", *ends, "4", "--json", "hi").ok()
+    held = settled(database, 2)
+    assert held["state"] == "held"
+    assert (held["reason"] or "").startswith("draft")
     tmux_server.run("kill-pane", "-t", fleet.recipient.pane)
-    lost = cafleet.run("message", "send", *ends, "3", "hi")
-    assert lost.exit_code == 0
-    assert lost.stdout.startswith("Message 3 stored, notice unreachable (gone")
-    assert lost.stderr.startswith("Warning: the recipient cannot be reached (message 3: gone")
-    assert lost.stderr.count("\n") == 1
+    cafleet.run("message", "send", *ends, "3", "hi").ok()
+    lost = settled(database, 3)
+    assert lost["state"] == "unreachable"
+    assert (lost["reason"] or "").startswith("gone")
+    again = cafleet.run("message", "send", *ends, "3", "hi")
+    assert again.exit_code == 0
+    assert again.stdout.startswith("Message 4 stored, notice queued")
+    assert again.stderr.startswith("Warning: member 3 was last seen gone; what was sent is stored")
+    assert again.stderr.count("\n") == 1
     told = cafleet.run("message", "broadcast", "--from-member-id", "1", "--json", "all").ok()
     outcome = json.loads(told.stdout)
     assert list(outcome) == ["message", "recipients", "deliveries"]
     assert outcome["recipients"] == 3
-    assert outcome["deliveries"] == {"held": 1, "unreachable": 1, "submitted": 1}
+    assert outcome["deliveries"] == {"queued": 3}
 
 
 ODD = (

@@ -100,11 +100,11 @@ def test_a_held_lock_counts_only_with_a_fresh_tick(
     lock = ProcessLock(loop_lock_path(str(registry.path), 1))
     assert lock.acquire()
     put(registry, stranger, stamp(utc_now()))
-    before = registry.dump()
+    before = registry.rows("SELECT * FROM monitor_runtime")
     refused = cafleet.run("monitor", "run", "1")
     assert refused.exit_code == 1
     assert "already running" in refused.stderr
-    assert registry.dump() == before
+    assert registry.rows("SELECT * FROM monitor_runtime") == before
     for ticked in (stamp(utc_now() - timedelta(seconds=22)), stamp(utc_now() + timedelta(1)), "?"):
         put(registry, stranger, ticked)
         with running(cafleet, registry) as loop:
@@ -116,11 +116,11 @@ def test_a_row_that_cannot_be_read_is_named_and_left_alone(
     fleet_id: int, cafleet: Program, registry: Database
 ) -> None:
     put(registry, "abc", stamp(utc_now()))
-    before = registry.dump()
+    before = registry.rows("SELECT * FROM monitor_runtime")
     refused = cafleet.run("monitor", "run", "1")
     assert refused.exit_code == 1
     assert "monitor_runtime.pid" in refused.stderr
-    assert registry.dump() == before
+    assert registry.rows("SELECT * FROM monitor_runtime") == before
 
 
 def test_a_killed_loop_is_replaced_at_once(

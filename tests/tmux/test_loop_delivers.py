@@ -145,7 +145,8 @@ def test_whoever_leaves_something_owed_starts_the_loop_that_delivers_it(
     sent = cafleet.run("message", "broadcast", *people, "--json", "second")
     assert sent.stderr == ""
     assert wait_for_owner(registry, other_than=first) in loops(tmp_path)
-    wait_for(lambda: any("second" in text for text in frames(two.other)), "Bob is told")
+    wait_for_states(registry, "submitted")
+    assert [text.count("second") for text in frames(two.other)] == [0, 1]
 
 
 def test_of_many_senders_without_a_loop_one_starts_it(
