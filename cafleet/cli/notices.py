@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from contextlib import suppress
 from typing import TYPE_CHECKING
 
 from cafleet.broker import deliveries
 from cafleet.cli.output import warn
-from cafleet.errors import CafleetError
+from cafleet.errors import CafleetError, DatabaseError
 from cafleet.present.message_text import unreachable_warning
 from cafleet.records import Delivery, DeliveryState
 
@@ -33,9 +34,11 @@ def notify(conn: Connection, message_ids: Sequence[int]) -> dict[int, Delivery]:
         known |= delivery_pass.notify(conn, owed)
     except Exception as error:  # noqa: BLE001 - even a fault of ours must not look like "not stored"
         warn(
-            f"no notice could be typed ({_cause(error)}); what was sent is stored and waits to be "
-            "polled, do not send it again"
+            f"the delivery of the notice was cut short ({_cause(error)}); what was sent is stored, do "
+            "not send it again"
         )
+        with suppress(DatabaseError):
+            known |= deliveries.states(conn, message_ids=message_ids)
     warning = unreachable_warning(known)
     if warning is not None:
         warn(warning)
