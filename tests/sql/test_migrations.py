@@ -523,6 +523,18 @@ def test_foreign_keys_hold_before_and_after_a_failed_transaction(path: Path) -> 
         assert not enforced(conn)  # so that the probe itself can fail
 
 
+def test_one_place_opens_database_files() -> None:
+    opening = {
+        f"{module.relative_to(ROOT)}: {call}"
+        for module in (ROOT / "cafleet").rglob("*.py")
+        for call in re.findall(r"sqlite3\.connect\(\s*([^,\s]+)", module.read_text("utf-8"))
+    }
+    assert opening == {
+        "cafleet/store/connection.py: _uri(path",
+        'cafleet/store/reference.py: ":memory:"',
+    }
+
+
 def test_driver_holds_foreign_keys_while_it_migrates(path: Path) -> None:
     migrate_to(path, 7)
     seen = []
