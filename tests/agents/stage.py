@@ -124,8 +124,11 @@ class Stage:
         wait_for(rests, f"{self.agent} rests", seconds=seconds)
 
     def turns(self, member: Member) -> list[str]:
-        """What the agent has passed on to its model as turns of its user."""
-        return self.model.turns(member.opening)
+        """What the agent has passed on to its model as turns of its user.
+
+        Without the space at the end of a payload: agents trim it, but not off a folded paste.
+        """
+        return [turn.removesuffix(" ") for turn in self.model.turns(member.opening)]
 
     def wait_for_turns(self, member: Member, more_than: int) -> list[str]:
         """Wait until the model knows more turns than so many, and the agent rests; the new ones."""
