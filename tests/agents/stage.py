@@ -121,7 +121,11 @@ class Stage:
             answered = bool(asked) and asked[-1].finished
             return answered and self.look(member).state is ScreenState.REST
 
-        wait_for(rests, f"{self.agent} rests", seconds=seconds)
+        try:
+            wait_for(rests, f"{self.agent} rests", seconds=seconds)
+        except AssertionError as failure:
+            failure.add_note(str(self.look(member)))
+            raise
 
     def turns(self, member: Member) -> list[str]:
         """What the agent has passed on to its model as turns of its user.
