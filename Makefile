@@ -5,7 +5,7 @@ PYTHON ?=
 UV ?= uv
 LOCK_FLAGS ?=
 PYTEST_FLAGS ?= -n 2 --dist loadgroup
-AGENT_FLAGS ?= -v
+AGENT_FLAGS ?= -v -rP
 AGENT_SENDS ?= 50
 
 BIN := .venv/bin

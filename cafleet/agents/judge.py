@@ -52,7 +52,7 @@ def _inside(picture: Picture, cues: Cues) -> Look:
     if composer is not None and not _in_use(rows, composer, picture):
         composer = None
     if asked := _question(rows if composer is None else rows[composer.below :], cues):
-        above = "" if composer is not None else _above_choice(rows, cues)
+        above = _above_choice(rows, cues) if composer is None else _transcript(rows, composer, cues)
         return Look(state=ScreenState.AWAITING, cue=asked, transcript=above)
     if composer is None:
         return Look(state=ScreenState.UNKNOWN, cue="no composer in use is on the screen")

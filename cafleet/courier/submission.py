@@ -23,8 +23,11 @@ from cafleet.screens import Look
 # With no gap an agent takes the Enter for a part of the paste (measured on the real ones).
 PASTE_SECONDS = 1.0
 LOOK_SECONDS = 0.25
-# How long the text may take to appear, and to leave the composer after an Enter.
-PATIENCE_SECONDS = 1.5
+# A text that stays in the composer for so long after an Enter needs another one.
+RETRY_SECONDS = 1.5
+# How long an agent may take to show the text, and what became of it (on a busy machine, opencode
+# empties its composer seconds before it shows the turn). To give up early leaves a draft behind.
+PROOF_SECONDS = 6.0
 ENTERS = 3
 
 
@@ -64,7 +67,7 @@ class _Attempt:
         self.draft = draft
         self.fresh = fresh
         self.enters = 0
-        self.patience = PATIENCE_SECONDS
+        self.waited = 0.0
         self.outcome: Outcome | None = None
 
     def judge(self, sight: Sight) -> bool:
@@ -76,14 +79,14 @@ class _Attempt:
             return self._is_enter_due()
         elif proof := self._proof(look):
             self._end(Fate.SUBMITTED, proof)
-        elif self.patience <= 0:
+        elif self.waited >= PROOF_SECONDS:
             empty = look.state in {ScreenState.REST, ScreenState.WORKING} and not look.composer
             missing = "the composer is empty and the text is not on the screen"
             self._end(Fate.UNSURE, missing if empty else f"{look.state}: {look.cue}")
         return False
 
     def _is_enter_due(self) -> bool:
-        if self.enters and self.patience > 0:
+        if self.enters and self.waited < RETRY_SECONDS:
             return False
         if self.enters == ENTERS:
             self._end(Fate.UNSURE, f"the text is still there after {ENTERS} Enters")
@@ -114,7 +117,7 @@ class _Attempt:
 
     def entered(self) -> None:
         self.enters += 1
-        self.patience = PATIENCE_SECONDS
+        self.waited = 0.0
 
     def _end(self, fate: Fate, evidence: str) -> None:
         self.outcome = Outcome(fate=fate, evidence=evidence)
@@ -166,8 +169,8 @@ def submit(
                 each.entered()
         sleep(LOOK_SECONDS)
         for each in going:
-            each.patience -= LOOK_SECONDS
+            each.waited += LOOK_SECONDS
             # A server that hangs takes seconds to say so, and others wait for the panes.
             if seen[each.draft.target.pane].unreachable:
-                each.patience -= took
+                each.waited += took
     return {pane: each.outcome for pane, each in attempts.items() if each.outcome is not None}

@@ -94,6 +94,7 @@ ORDER BY members.member_id;
 -- name: list_activity(fleet_id)
 -- The active members of a fleet, each with its last sign of life in the messages, the last look
 -- at its pane and the number of notices it is owed.
+-- Cost: four steps into indexes per member, however many messages there are.
 -- params: fleet_id int
 -- returns: ActivityRow
 -- plan: idx_members_fleet_status, idx_messages_ack, idx_messages_owed, idx_messages_received, idx_messages_sent, primary key

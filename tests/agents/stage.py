@@ -121,11 +121,18 @@ class Stage:
             answered = bool(asked) and asked[-1].finished
             return answered and self.look(member).state is ScreenState.REST
 
-        wait_for(rests, f"{self.agent} rests", seconds=seconds)
+        try:
+            wait_for(rests, f"{self.agent} rests", seconds=seconds)
+        except AssertionError as failure:
+            failure.add_note(str(self.look(member)))
+            raise
 
     def turns(self, member: Member) -> list[str]:
-        """What the agent has passed on to its model as turns of its user."""
-        return self.model.turns(member.opening)
+        """What the agent has passed on to its model as turns of its user.
+
+        Without the space at the end of a payload: agents trim it, but not off a folded paste.
+        """
+        return [turn.removesuffix(" ") for turn in self.model.turns(member.opening)]
 
     def wait_for_turns(self, member: Member, more_than: int) -> list[str]:
         """Wait until the model knows more turns than so many, and the agent rests; the new ones."""

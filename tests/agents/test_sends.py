@@ -48,6 +48,7 @@ def test_nothing_is_lost_and_nothing_typed_twice(stage: Stage, member: Member) -
         times = told.count(f"[cafleet msg {message_id} from 2 (monitor) {created_at}]\n{text}")
         assert times == 1 or (state == "unsure" and times == 0), (message_id, state, times)
         counts[state] += 1
+    print(f"{stage.agent}: {SENDS} sends, {len(rows)} stored, {counts}")
     assert len(re.findall(r"\[cafleet msg ", told)) <= len(rows)
     assert counts["submitted"] > counts["unsure"], counts
 

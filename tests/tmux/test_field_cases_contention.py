@@ -105,12 +105,15 @@ def test_a_lock_taken_while_a_notice_is_typed_does_not_have_it_typed_again(
 ) -> None:
     seat = fleet.recipient
     process = start_send(cafleet, seat, "first")
-    wait_for(lambda: states(database, seat) == {"first": "typed"}, "the notice is being typed")
+    typing = {"first": "typed"}
+    wait_for(lambda: states(database, seat) == typing, "the notice is being typed", seconds=30)
     with closing(database.connect()) as holder:
         holder.execute("BEGIN IMMEDIATE")
         result = cafleet.finish(process).ok()
         holder.execute("ROLLBACK")
+    assert result.json()["delivery"] == {"state": "typed", "reason": None}
     assert result.stderr.startswith("Warning: ")
+    assert len(result.stderr.splitlines()) == 1
     assert states(database, seat) == {"first": "typed"}
     assert send(cafleet, seat, "second")["state"] == "submitted"
     assert states(database, seat)["first"] == "submitted"
