@@ -333,12 +333,15 @@ class SimulatedAgent:
     # What a person, a mishap or a test may do to it
 
     def _ask(self) -> None:
+        self._observe("asked", {})
         self._question = True
 
     def _take_draft(self) -> None:
+        self._observe("drafted", {"text": self._switches.draft})
         self._composer.type(self._switches.draft)
 
     def _crash(self) -> None:
+        self._observe("crashed", {})
         self._end = _become_a_shell
 
     def _commands(self) -> list[bytes]:
@@ -364,7 +367,7 @@ class SimulatedAgent:
                 case "type":
                     self._composer.type(value)
                 case "clear":
-                    self._composer.take()
+                    self._observe("cleared", {"text": self._composer.take()})
                 case "work":
                     self._work(value)
                 case "crash":

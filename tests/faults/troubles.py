@@ -69,7 +69,9 @@ class Question(_AfterPaste):
         for event in news:
             if event["event"] == "asked":
                 self._asked = event["at"]
-                self._close_at = event["at"] + self.rng.uniform(0.3, 4)
+                self._close_at = event["at"] + self.rng.choice(
+                    (self.rng.uniform(0.3, 3), self.rng.uniform(3, 10))
+                )
         if self._asked is not None and now >= self._close_at:
             self.agent.recording.tell(question=False)
             # Until it has obeyed and drawn.

@@ -160,7 +160,8 @@ def faults_of_storage(database: Database, letters: Iterable[Letter]) -> list[str
 def doubts(
     history: Sequence[Change], agents: Sequence[Agent], kills: Sequence[float]
 ) -> tuple[Counter[str], list[str]]:
-    """Why notices are unsure: how many for what reason, and those without a good one.
+    """Why notices are unsure and what had really become of them: how many of each, and those
+    without a good reason.
 
     A good one is something between marking and settling that no look can see behind: the courier
     was killed, or a question, a draft, copy mode or the end of the agent came in between.
@@ -169,6 +170,7 @@ def doubts(
     typed: dict[int, Change] = {}
     reasons: Counter[str] = Counter()
     faults = []
+    truths = _truths(agents)
     for change in history:
         if change.state == "typed":
             typed[change.message_id] = change
@@ -182,8 +184,19 @@ def doubts(
         }
         if any(begin <= kill <= end for kill in kills):
             found.add("kill")
-        if found:
-            reasons["+".join(sorted(found))] += 1
-        else:
-            faults.append(f"nothing explains {change}, typed {end - begin:.1f} s before")
+        truth = truths.get(change.message_id, "not typed")
+        reasons[f"{'+'.join(sorted(found)) or 'no reason'} ({truth})"] += 1
+        if not found:
+            faults.append(f"nothing explains {change}, typed {end - begin:.1f} s before ({truth})")
     return reasons, faults
+
+
+def _truths(agents: Iterable[Agent]) -> dict[int, str]:
+    """What became of each notice that a payload names: only typed, or submitted as well."""
+    truths: dict[int, str] = {}
+    for agent in agents:
+        for text in pastes(agent):
+            truths |= dict.fromkeys(told(text)[0], "typed")
+        for event in _submits(agent):
+            truths |= dict.fromkeys(told(event["text"])[0], "submitted")
+    return truths
