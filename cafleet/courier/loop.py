@@ -15,7 +15,7 @@ from cafleet.broker import fleets, monitor
 from cafleet.courier.process_lock import ProcessLock, loop_lock_path
 from cafleet.courier.reports import Reports
 from cafleet.courier.starting import is_server_listening, require_server
-from cafleet.courier.worker import LOOK_SECONDS, Worker
+from cafleet.courier.worker import Worker
 from cafleet.errors import (
     CafleetError,
     DatabaseError,
@@ -29,6 +29,8 @@ from cafleet.store.connection import data_version
 from cafleet.store.guard import check_schema, open_database
 
 DEFAULT_TICK_SECONDS = 5
+# How often the database is asked whether the loop is to end.
+LOOK_SECONDS = 0.4
 # Another loop that has just started needs so long at most from its lock to its claim.
 _CLAIMING_SECONDS = 2.0
 # Typing that was begun may go on so long after a signal; its proof is worth the wait.

@@ -6,6 +6,7 @@ import os
 import subprocess
 import sys
 import time
+from contextlib import suppress
 
 from cafleet import settings
 from cafleet.broker import members, monitor
@@ -13,7 +14,7 @@ from cafleet.courier.liveness import is_running
 from cafleet.courier.process_lock import ProcessLock
 from cafleet.errors import CafleetError, MultiplexerError
 from cafleet.panes import multiplexer
-from cafleet.records import MemberKind, Placement
+from cafleet.records import Placement
 from cafleet.store import Connection
 
 CLAIM_SECONDS = 5.0
@@ -67,9 +68,12 @@ def is_server_listening(conn: Connection, *, fleet_id: int) -> bool:
 
 
 def _placement(conn: Connection, fleet_id: int) -> Placement | None:
-    """Where the fleet lives: the Director's placement, or the first that can be read."""
+    """Where the fleet lives: the Director's placement, or the first of another that can be read."""
+    with suppress(CafleetError):
+        director = members.active_director(conn, fleet_id=fleet_id)
+        if director.placement is not None:
+            return director.placement
     active, _ = members.list_readable(conn, fleet_id=fleet_id)
-    active.sort(key=lambda member: member.kind is not MemberKind.DIRECTOR)
     return next((each.placement for each in active if each.placement is not None), None)
 
 

@@ -103,8 +103,10 @@ def _see_to_it(conn: Connection, sender_id: int, message_ids: Sequence[int]) -> 
         fleet_id = members.get(conn, member_id=sender_id).fleet_id
         running = _is_served(conn, fleet_id)
         gone = deliveries.gone_recipients(conn, message_ids=message_ids)
-    except CafleetError as error:
-        return [f"whether a courier runs is not known ({error}); {stored}"]
+    except Exception as error:  # noqa: BLE001 - even a fault of ours must not look like "not stored"
+        # The text of an error that is not ours may quote what was sent.
+        cause = str(error) if isinstance(error, CafleetError) else type(error).__name__
+        return [f"whether a courier runs is not known ({cause}); {stored}"]
     warnings = []
     if not running:
         warnings.append(
