@@ -4,7 +4,11 @@
 PYTHON ?=
 UV ?= uv
 LOCK_FLAGS ?=
-PYTEST_FLAGS ?= -n 2
+PYTEST_FLAGS ?= -n 2 --dist loadgroup
+AGENT_FLAGS ?= -v -rP
+AGENT_SENDS ?= 50
+SOAK_SENDS ?= 1000
+SOAK_FLAGS ?=
 
 BIN := .venv/bin
 PIP := $(BIN)/python -m pip --disable-pip-version-check --quiet
@@ -14,8 +18,8 @@ COMPILE := $(UV) pip compile pyproject.toml --quiet --universal --generate-hashe
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
 .DELETE_ON_ERROR:
-.PHONY: help .venv tmux demo test check generate verify format format-check lint types imports \
-	sql-lint wheel-smoke lock clean
+.PHONY: help .venv tmux demo test test-agents soak check generate verify format format-check lint \
+	types imports sql-lint wheel-smoke lock clean
 
 help: ## list these targets
 	@awk 'BEGIN { FS = ":.*## " } /^[.a-z-]+:.*## / { printf "  %-13s %s\n", $$1, $$2 }' Makefile
@@ -25,6 +29,13 @@ demo: .venv tmux ## a whole fleet of scripted agents on a tmux server of its own
 
 test: .venv tmux ## the tests, against the real SQLite and a real tmux
 	@$(BIN)/python -m pytest $(PYTEST_FLAGS)
+
+test-agents: .venv tmux ## install the real agents from npm into .agents and test against them
+	@tools/install-agents
+	@AGENT_SENDS=$(AGENT_SENDS) $(BIN)/python -m pytest -m agents $(AGENT_FLAGS)
+
+soak: .venv tmux ## SOAK_SENDS messages to each kind of simulated agent, senders and couriers killed
+	@$(BIN)/python -m tests.faults.delivery_soak --sends $(SOAK_SENDS) $(SOAK_FLAGS)
 
 check: format-check lint types imports sql-lint verify wheel-smoke test ## all that CI checks
 
@@ -78,5 +89,5 @@ lock: ## resolve requirements/ anew with uv (LOCK_FLAGS=--upgrade moves the pins
 	@$(COMPILE) $(LOCK_FLAGS) --group dev --output-file requirements/dev.txt
 	@$(COMPILE) $(LOCK_FLAGS) --constraints requirements/dev.txt --output-file requirements/runtime.txt
 
-clean: ## remove the environment and every cache
-	@rm -rf .venv build dist .hypothesis .import_linter_cache .mypy_cache .pytest_cache .ruff_cache
+clean: ## remove the environment, the agents and every cache
+	@rm -rf .venv .agents build dist .hypothesis .import_linter_cache .mypy_cache .pytest_cache .ruff_cache

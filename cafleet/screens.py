@@ -34,7 +34,8 @@ class Look(msgspec.Struct, frozen=True, kw_only=True):
 
     ``cue`` says in a few words what was seen. ``composer`` is the text in the composer (rows joined
     by line feeds, prompt glyph, frame and dim placeholder removed), ``transcript`` the plain text
-    above it; both are empty where there is no composer.
+    above it; both are empty where there is no composer. Where a question stands in its place,
+    ``transcript`` is what is above that.
     """
 
     state: ScreenState

@@ -42,6 +42,7 @@ class Switches:
     ``menu_after_at`` opens a menu after ``@word``, which eats the Enter. Pastes of more lines than
     ``collapse_lines`` (0: none) are shown as a placeholder. ``…_after_paste`` happen that long
     after each paste: a question opens, a person types ``draft``, the agent ends and leaves a shell.
+    ``question_on_submit`` opens one as soon as a turn begins.
     ``work_seconds`` is how long a turn takes when nothing else decides it. ``merge_queue`` makes
     one turn of all that was queued. ``paste_burst`` tells pastes by speed, not by brackets.
     ``exit_status`` ends it before it has drawn anything.
@@ -54,6 +55,7 @@ class Switches:
     question_after_paste: float | None = None
     draft_after_paste: float | None = None
     crash_after_paste: float | None = None
+    question_on_submit: bool = False
     draft: str = "half a thought"
     work_seconds: float = 0.0
     merge_queue: bool = False
@@ -283,6 +285,7 @@ class SimulatedAgent:
 
     def _begin(self, text: str) -> None:
         self._transcript.append((Voice.USER, text))
+        self._question = self._switches.question_on_submit
         if self._turn is not None:
             self._working_since = time.monotonic()
             threading.Thread(target=self._answer, args=(self._turn, text), daemon=True).start()
@@ -330,12 +333,15 @@ class SimulatedAgent:
     # What a person, a mishap or a test may do to it
 
     def _ask(self) -> None:
+        self._observe("asked", {})
         self._question = True
 
     def _take_draft(self) -> None:
+        self._observe("drafted", {"text": self._switches.draft})
         self._composer.type(self._switches.draft)
 
     def _crash(self) -> None:
+        self._observe("crashed", {})
         self._end = _become_a_shell
 
     def _commands(self) -> list[bytes]:
@@ -361,7 +367,7 @@ class SimulatedAgent:
                 case "type":
                     self._composer.type(value)
                 case "clear":
-                    self._composer.take()
+                    self._observe("cleared", {"text": self._composer.take()})
                 case "work":
                     self._work(value)
                 case "crash":

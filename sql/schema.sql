@@ -126,5 +126,3 @@ ON messages (owner_member_id, created_at)
 WHERE type = 'unicast';
 
 CREATE INDEX idx_messages_sent ON messages (from_member_id, created_at);
-
-CREATE INDEX idx_waits_waiter ON waits (waiter_member_id);

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import os
-import shutil
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -11,9 +9,11 @@ import pytest
 
 from cafleet.agents.assets import read
 from tests.harness.database import Database
+from tests.harness.environment import private_environment
 from tests.harness.fleet import Fleet, found_fleet
 from tests.harness.journals import Recorders
-from tests.harness.program import CAFLEET, Program
+from tests.harness.loops import end_loops
+from tests.harness.program import Program
 from tests.harness.tmux import TmuxServer
 
 
@@ -26,19 +26,7 @@ def recorders(tmp_path: Path) -> Recorders:
 @pytest.fixture
 def environment(tmp_path: Path, recorders: Recorders) -> dict[str, str]:
     """All the variables that programs under test get: a home and a runtime folder of their own."""
-    tmux = shutil.which("tmux")
-    assert tmux is not None, "tmux is missing; `make tmux` says how to get it"
-    home, runtime = tmp_path / "home", tmp_path / "runtime"
-    home.mkdir()
-    runtime.mkdir(mode=0o700)
-    folders = [str(recorders.programs), str(CAFLEET.parent), os.path.dirname(tmux)]
-    return {
-        "HOME": str(home),
-        "XDG_RUNTIME_DIR": str(runtime),
-        "PATH": ":".join([*folders, "/usr/bin", "/bin"]),
-        "LANG": "C.UTF-8",
-        "SHELL": "/bin/sh",
-    }
+    return private_environment(tmp_path, recorders)
 
 
 @pytest.fixture
@@ -59,13 +47,19 @@ def tmux_server(environment: dict[str, str]) -> Iterator[TmuxServer]:
 
 
 @pytest.fixture
-def cafleet(environment: dict[str, str], tmux_server: TmuxServer, tmp_path: Path) -> Program:
-    """The installed program; without the ``database`` fixture it looks in its home."""
+def cafleet(
+    environment: dict[str, str], tmux_server: TmuxServer, tmp_path: Path
+) -> Iterator[Program]:
+    """The installed program; without the ``database`` fixture it looks in its home.
+
+    After the test every loop that it has left running is ended.
+    """
     work = tmp_path / "work"
     work.mkdir()
     # Where a slip would lead: the default server of this folder, never that of the user.
     folder = tmux_server.environment["TMUX_TMPDIR"]
-    return Program({**environment, "TMUX_TMPDIR": folder}, tmux_server, work)
+    yield Program({**environment, "TMUX_TMPDIR": folder}, tmux_server, work)
+    end_loops(tmp_path)
 
 
 @pytest.fixture
@@ -75,6 +69,7 @@ def database(cafleet: Program, tmp_path: Path) -> Iterator[Database]:
     cafleet.environment["CAFLEET_DATABASE_URL"] = database.url
     cafleet.run("setup").ok()
     yield database
+    end_loops(tmp_path)
     database.check()
 
 

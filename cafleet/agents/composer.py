@@ -79,11 +79,15 @@ def _is_rule(text: str, mark: str) -> bool:
 
 def _begins(row: Row, cues: Cues) -> bool:
     """Whether a composer begins in this row: its glyph alone or set off, and no choice of a menu."""
-    if not row.text.startswith(cues.glyph) or not is_blank(row.text[1:2] or " "):
+    if not _has_glyph(row, cues) or not is_blank(row.text[1:2] or " "):
         return False
     # A menu draws mark and number alike; a composer draws its glyph unlike its text, or sets it
     # off by a space that does not break.
     return not is_choice(row, cues) or row.text[1] == "\N{NO-BREAK SPACE}" or _styled_apart(row)
+
+
+def _has_glyph(row: Row, cues: Cues) -> bool:
+    return row.text[:1] in {cues.glyph, cues.shell_glyph}
 
 
 def _styled_apart(row: Row) -> bool:
@@ -156,7 +160,7 @@ def _scrolled(rows: list[Row], cues: Cues) -> bool:
 
 def _lowest_glyph(rows: list[Row], cues: Cues) -> int | None:
     """The lowest row that begins with the glyph, unless it is dim as in the transcript."""
-    marked = (at for at in range(len(rows) - 1, -1, -1) if rows[at].text.startswith(cues.glyph))
+    marked = (at for at in range(len(rows) - 1, -1, -1) if _has_glyph(rows[at], cues))
     return next((at for at in marked if not rows[at].cells()[0].style.dim), None)
 
 

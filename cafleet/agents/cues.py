@@ -38,6 +38,8 @@ class Cues(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
     hints: tuple[Phrase, ...]
     frame: Literal["rules", "plain", "box"]
     glyph: Glyph
+    shell_glyph: Glyph
+    shell_mode: tuple[Phrase, ...]
     rule: Glyph
     faint: frozenset[Colour]
     pastes: tuple[PasteMark, ...]

@@ -52,17 +52,21 @@ def _inside(picture: Picture, cues: Cues) -> Look:
     if composer is not None and not _in_use(rows, composer, picture):
         composer = None
     if asked := _question(rows if composer is None else rows[composer.below :], cues):
-        return Look(state=ScreenState.AWAITING, cue=asked)
+        above = _above_choice(rows, cues) if composer is None else _transcript(rows, composer, cues)
+        return Look(state=ScreenState.AWAITING, cue=asked, transcript=above)
     if composer is None:
         return Look(state=ScreenState.UNKNOWN, cue="no composer in use is on the screen")
+    text = composer.text
+    if _found(cues.shell_mode, _below(rows, composer)):
+        text = f"{cues.shell_glyph} {text}".rstrip()
     if status := _status(rows, composer, cues):
         state, cue = ScreenState.WORKING, status
-    elif composer.text:
+    elif text:
         state, cue = ScreenState.DRAFT, "text in the composer"
     else:
         state, cue = ScreenState.REST, "an empty composer"
     transcript = _transcript(rows, composer, cues)
-    return Look(state=state, cue=cue, composer=composer.text, transcript=transcript)
+    return Look(state=state, cue=cue, composer=text, transcript=transcript)
 
 
 def _in_use(rows: list[Row], composer: Composer, picture: Picture) -> bool:
@@ -80,6 +84,12 @@ def _question(rows: list[Row], cues: Cues) -> str | None:
     return _found((*cues.questions, *cues.hints), " ".join(row.text for row in rows))
 
 
+def _above_choice(rows: list[Row], cues: Cues) -> str:
+    """The text above the selected choice of a dialog that stands in the composer's place."""
+    chosen = next((at for at, row in enumerate(rows) if is_choice(row, cues)), len(rows))
+    return _joined([row.text for row in rows[:chosen]], cues)
+
+
 def _found(phrases: tuple[str, ...], text: str) -> str | None:
     """The first of ``phrases`` that ``text`` holds, however it is spaced, wrapped or capitalised."""
     text = _folded(text)
@@ -91,8 +101,13 @@ def _folded(text: str) -> str:
 
 
 def _status(rows: list[Row], composer: Composer, cues: Cues) -> str | None:
-    below = " ".join(row.text for row in rows[composer.below :])
-    return _found(cues.working, below) or _status_above(rows[: composer.outer], cues)
+    return _found(cues.working, _below(rows, composer)) or _status_above(
+        rows[: composer.outer], cues
+    )
+
+
+def _below(rows: list[Row], composer: Composer) -> str:
+    return " ".join(row.text for row in rows[composer.below :])
 
 
 def _status_above(rows: list[Row], cues: Cues) -> str | None:
@@ -122,8 +137,12 @@ def _set_apart(block: list[Row]) -> bool:
 
 
 def _transcript(rows: list[Row], composer: Composer, cues: Cues) -> str:
-    """The text above the composer, without the bar beside the user's messages in a box."""
     texts = [row.columns(composer.left, composer.right) for row in rows[: composer.outer]]
+    return _joined(texts, cues)
+
+
+def _joined(texts: list[str], cues: Cues) -> str:
+    """Lines of a transcript as one text, without the bar beside the user's messages in a box."""
     if cues.frame == "box":
-        texts = [text.removeprefix(cues.glyph) for text in texts]
+        texts = [text.lstrip().removeprefix(cues.glyph) for text in texts]
     return "\n".join(texts)

@@ -55,13 +55,14 @@ def claim(
     wake_interval_seconds: int,
     lock_held: bool,
     now: datetime,
+    unless_stopped: bool = False,
 ) -> None:
-    """Take the loop of a fleet over, unless it is live.
+    """Take the loop of a fleet over, unless it is live, or was stopped where that is to count.
 
     ``lock_held`` says whether another process holds the loop's file lock.
 
     Raises:
-        RefusedError: a live loop has it.
+        RefusedError: a live loop has it, or it was stopped.
     """
     with transaction(conn):
         row = runtime(conn, fleet_id=fleet_id)
@@ -69,6 +70,11 @@ def claim(
             raise RefusedError(
                 f"the monitor loop of fleet {fleet_id} is already running; stop it first with "
                 f"`cafleet monitor stop {fleet_id}`"
+            )
+        if unless_stopped and row is not None and row.stopped_at is not None:
+            raise RefusedError(
+                f"the monitor loop of fleet {fleet_id} was stopped; run it by hand with "
+                f"`cafleet monitor run {fleet_id}`"
             )
         queries.upsert_monitor_claim(
             conn,

@@ -24,7 +24,8 @@ def begin(
     until: datetime,
 ) -> list[int]:
     """Note that a process waits for members; the ids of its rows. An empty ``awaited_ids`` means
-    that it waits for whoever comes.
+    that it waits for whoever comes. ``message_id`` is the (first) message whose fate it waits for,
+    ``None`` that it waits for a message to come.
 
     ``is_alive`` tells by the lock file of another wait whether its process lives; the rows of dead
     ones are removed.
@@ -35,10 +36,10 @@ def begin(
     with transaction(conn):
         alive = []
         for row in queries.list_waits(conn):
-            if is_alive(row.lock_file):
-                alive.append(row)
-            else:
+            if not is_alive(row.lock_file):
                 queries.delete_wait(conn, wait_id=row.wait_id)
+            elif not _is_over(conn, row):
+                alive.append(row)
         for each in awaited_ids:
             _refuse_circle(alive, waiter_id, each)
         awaited_or_anyone: Sequence[int | None] = awaited_ids or [None]
@@ -61,6 +62,14 @@ def end(conn: Connection, *, wait_ids: Sequence[int]) -> None:
     with transaction(conn):
         for wait_id in wait_ids:
             queries.delete_wait(conn, wait_id=wait_id)
+
+
+def _is_over(conn: Connection, row: WaitRow) -> bool:
+    """Whether the message that a process waits for has come, though it has not seen it yet."""
+    if row.message_id is not None or row.awaited_member_id is None:
+        return False
+    pending = queries.list_pending(conn, member_id=row.waiter_member_id)
+    return any(message.from_member_id == row.awaited_member_id for message in pending)
 
 
 def _refuse_circle(rows: Sequence[WaitRow], waiter: int, awaited: int) -> None:

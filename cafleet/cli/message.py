@@ -95,6 +95,8 @@ def send(
     body = BodySource(text, file, name="TEXT")
     wait = _wait(wanted, timeout)
     max_text_len = settings.max_text_len()
+    # Only a loop that this may start uses it; a bad value is told before anything is stored.
+    settings.delivery_hold_timeout()
     from cafleet.operations import sending
 
     with open_session() as conn:
@@ -125,6 +127,9 @@ def broadcast(
     """Send a message to every other member of the sender's fleet. Exit 0 means that it is stored."""
     body = BodySource(text, file, name="TEXT")
     wait = _wait(wanted, timeout)
+    # Only a loop that this may start uses them; a bad value is told before anything is stored.
+    settings.max_text_len()
+    settings.delivery_hold_timeout()
     from cafleet.operations import sending
 
     with open_session() as conn:

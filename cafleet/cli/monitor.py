@@ -31,9 +31,13 @@ def run(
             "--interval", parser=whole, metavar="N", help="Seconds between wakes; 0 for none (600)."
         ),
     ] = None,
+    unless_stopped: Annotated[bool, typer.Option("--unless-stopped", hidden=True)] = False,
 ) -> None:
     """Run a fleet's loop until it is stopped: it delivers notices and wakes the monitor."""
     default = settings.monitor_wake_interval()
+    # Its deliveries use them; a bad value is told before it claims the fleet.
+    settings.max_text_len()
+    settings.delivery_hold_timeout()
     with open_session():
         pass
     from cafleet.courier.loop import Loop
@@ -44,6 +48,7 @@ def run(
         tick_seconds=tick,
         wake_interval_seconds=interval,
         default_interval_seconds=default,
+        unless_stopped=unless_stopped,
     ).run()
 
 

@@ -22,11 +22,12 @@ from cafleet.courier.payloads import marker, notices
 from cafleet.courier.submission import Draft, Fate, Outcome, submit, type_and_submit
 from cafleet.errors import IntegrityError, MultiplexerError, PaneLockedError
 from cafleet.panes import Multiplexer, multiplexer, pane_lock
-from cafleet.records import Delivery, DeliveryState, ScreenState
+from cafleet.records import DeliveryState, ScreenState
 from cafleet.store import Connection
 from cafleet.store.rows import OwedRow
 
-LOCK_SECONDS = 10.0
+# A pane that is locked for longer is looked at again by a later pass.
+LOCK_SECONDS = 2.0
 
 _SETTLED_AS = {Fate.SUBMITTED: DeliveryState.SUBMITTED, Fate.UNSURE: DeliveryState.UNSURE}
 
@@ -49,12 +50,14 @@ class Pass:
         self._max_text_len = settings.max_text_len()
         self._hold_timeout = settings.delivery_hold_timeout()
 
-    def run(self, member_ids: Sequence[int]) -> None:
-        """Deliver what is owed to these members. A pane that fails is noted, and fails alone.
+    def run(self, member_ids: Sequence[int]) -> list[int]:
+        """Deliver what is owed to these members; those whose rows cannot be read.
 
-        Members whose pane is still pending keep what they are owed.
+        A pane that fails is noted, and fails alone. Members whose pane is still pending keep what
+        they are owed.
         """
-        for here in by_server(self._targets(member_ids)):
+        targets, unreadable = self._targets(member_ids)
+        for here in by_server(targets):
             try:
                 mux = multiplexer(here[0].backend, here[0].socket)
             except MultiplexerError as error:
@@ -67,11 +70,13 @@ class Pass:
                     self._postpone(
                         [target], DeliveryState.HELD, "another process is typing into the pane"
                     )
+        return unreadable
 
-    def _targets(self, member_ids: Sequence[int]) -> list[Target]:
-        """The panes of those members that can be read, with what they are owed; others are reported."""
+    def _targets(self, member_ids: Sequence[int]) -> tuple[list[Target], list[int]]:
+        """The panes of the members that can be read, with what they are owed, and the others, which
+        are reported."""
         database_id = fleets.database_id(self._conn)
-        found = []
+        found, unreadable = [], []
         for member_id in member_ids:
             try:
                 member = members.find(self._conn, member_id=member_id)
@@ -83,7 +88,8 @@ class Pass:
                 if self._report is None:
                     raise
                 self._report(error.message, error.message)
-        return found
+                unreadable.append(member_id)
+        return found, unreadable
 
     def _serve(
         self, mux: Multiplexer, targets: Sequence[Target], *, lock_seconds: float
@@ -200,9 +206,3 @@ class Pass:
             },
             now=self._now(),
         )
-
-
-def notify(conn: Connection, message_ids: Sequence[int]) -> dict[int, Delivery]:
-    """One pass for the recipients of some messages; what is known of those messages afterwards."""
-    Pass(conn).run(deliveries.recipients(conn, message_ids=message_ids))
-    return deliveries.states(conn, message_ids=message_ids)

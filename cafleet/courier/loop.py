@@ -15,26 +15,48 @@ from cafleet.broker import fleets, monitor
 from cafleet.courier.process_lock import ProcessLock, loop_lock_path
 from cafleet.courier.reports import Reports
 from cafleet.courier.starting import is_server_listening, require_server
-from cafleet.courier.worker import LOOK_SECONDS, Worker
-from cafleet.errors import CafleetError, DatabaseError, MultiplexerError, RefusedError
+from cafleet.courier.worker import Worker
+from cafleet.errors import (
+    CafleetError,
+    DatabaseError,
+    IntegrityError,
+    RefusedError,
+    SchemaError,
+)
 from cafleet.records import MonitorRuntime
 from cafleet.store import Connection
 from cafleet.store.connection import data_version
 from cafleet.store.guard import check_schema, open_database
 
 DEFAULT_TICK_SECONDS = 5
+# How often the database is asked whether the loop is to end.
+LOOK_SECONDS = 0.4
 # Another loop that has just started needs so long at most from its lock to its claim.
 _CLAIMING_SECONDS = 2.0
 # Typing that was begun may go on so long after a signal; its proof is worth the wait.
 _FINISHING_SECONDS = 6.0
 # A tmux server that is restarted is back by then.
 _SERVER_SECONDS = 60.0
+# How often the database file, the program and the multiplexer server are looked for.
+_PLACE_SECONDS = 5.0
+_AFTER_TROUBLE_SECONDS = 1.0
 # No wait of the operating system is longer.
 _LONGEST_TICK = 86_400
 
 
+class LoopEndedError(CafleetError):
+    """The loop cannot serve any more, though nobody has stopped it."""
+
+
+class ReplacedError(LoopEndedError):
+    """Another database is where the loop's own was; to write to the old one would damage it."""
+
+
 class Loop:
-    """One fleet's loop in this process; ``now`` and the times between ticks can be set by tests."""
+    """One fleet's loop in this process; ``now`` can be set by tests.
+
+    ``unless_stopped`` is for whoever starts it unasked.
+    """
 
     def __init__(
         self,
@@ -44,6 +66,7 @@ class Loop:
         tick_seconds: int | None,
         wake_interval_seconds: int | None,
         default_interval_seconds: int,
+        unless_stopped: bool = False,
         now: Callable[[], datetime] = clock.utc_now,
     ) -> None:
         self._database = database
@@ -51,12 +74,16 @@ class Loop:
         self._tick_seconds = tick_seconds
         self._interval = wake_interval_seconds
         self._default_interval = default_interval_seconds
+        self._unless_stopped = unless_stopped
         self._now = now
         self._pid = os.getpid()
         self._reports = Reports()
         self._lock = ProcessLock(loop_lock_path(database, fleet_id))
         self._signalled = threading.Event()
-        self._servers = _Server(fleet_id)
+        self._worker = Worker(database, fleet_id, self._reports, now=now)
+        self._place = _Place(database, fleet_id, self._reports)
+        self._seen_version: int | None = None
+        self._next_tick = self._next_place = 0.0
 
     def run(self) -> None:
         """Claim the fleet and serve it until a signal, a stop, or a reason to end.
@@ -64,8 +91,8 @@ class Loop:
         Raises:
             UnknownIdError: the fleet is unknown or deleted.
             MultiplexerError: its multiplexer server cannot be reached.
-            RefusedError: another loop runs, or has taken over.
-            DatabaseError, IntegrityError: the database cannot be served any more.
+            RefusedError: another loop runs or has taken over, or it is not to be started.
+            SchemaError, IntegrityError, LoopEndedError: it cannot serve any more.
         """
         with closing(open_database(self._database)) as conn, _signals(self._signalled):
             fleets.get_living(conn, fleet_id=self._fleet_id)
@@ -74,14 +101,13 @@ class Loop:
             self._reports.say(
                 f"monitor loop started (fleet {self._fleet_id}, tick {tick}s, pid {self._pid})"
             )
-            worker = Worker(self._database, self._fleet_id, self._reports, now=self._now)
-            worker.start()
+            self._worker.start()
             try:
-                self._serve(conn, worker)
-            finally:
-                self._clear(conn)
-                worker.stop(_FINISHING_SECONDS)
-                self._lock.release()
+                self._serve(conn)
+            except BaseException as failure:
+                self._finish(conn, failure)
+                raise
+            self._finish(conn, None)
 
     def _claim(self, conn: Connection) -> int:
         """Take lock and row; the seconds between ticks.
@@ -96,7 +122,7 @@ class Loop:
                 break
             time.sleep(0.05)
         row = monitor.runtime(conn, fleet_id=self._fleet_id)
-        stored_tick = None if row is None else row.tick_seconds
+        stored_tick = None if row is None else max(1, row.tick_seconds)
         tick_seconds = _first(self._tick_seconds, stored_tick, DEFAULT_TICK_SECONDS)
         stored_interval = None if row is None else row.wake_interval_seconds
         monitor.claim(
@@ -106,40 +132,52 @@ class Loop:
             tick_seconds=tick_seconds,
             wake_interval_seconds=_first(self._interval, stored_interval, self._default_interval),
             lock_held=not self._lock.acquire(),
+            unless_stopped=self._unless_stopped,
             now=self._now(),
         )
         return tick_seconds
 
-    def _serve(self, conn: Connection, worker: Worker) -> None:
-        place = _Place(self._database)
-        seen_version, next_tick = data_version(conn), 0.0
+    def _serve(self, conn: Connection) -> None:
+        """Until a signal or a reason to end; a database that fails for a while is neither."""
         while not self._signalled.is_set():
-            if time.monotonic() >= next_tick:
-                place.check()
-                check_schema(conn, self._database)
-                monitor.heartbeat(conn, fleet_id=self._fleet_id, pid=self._pid, now=self._now())
-            version = data_version(conn)
-            if version != seen_version or time.monotonic() >= next_tick:
-                seen_version = version
-                row = self._look(conn)
-                if row is None:
+            try:
+                if not self._step(conn):
                     return
-                if time.monotonic() >= next_tick:
-                    self._tick(conn, row, worker)
-                    next_tick = time.monotonic() + min(row.tick_seconds, _LONGEST_TICK)
-            self._signalled.wait(min(LOOK_SECONDS, max(0.0, next_tick - time.monotonic())))
+                self._reports.mended("database")
+                pause = min(LOOK_SECONDS, max(0.0, self._next_tick - time.monotonic()))
+            except (SchemaError, IntegrityError):
+                raise
+            except DatabaseError as error:
+                self._reports.trouble("database", f"the loop cannot tick: {error}")
+                pause = _AFTER_TROUBLE_SECONDS
+            self._signalled.wait(pause)
 
-    def _tick(self, conn: Connection, row: MonitorRuntime, worker: Worker) -> None:
-        # A loop that took over from a stopped process gets the lock when that process ends.
-        self._lock.acquire()
-        wake = monitor.wake_due(row, now=self._now())
-        if wake is not None:
-            worker.ask_for_wake(wake)
-        if self._servers.missing_for(conn, time.monotonic()) > _SERVER_SECONDS:
-            raise MultiplexerError(
-                f"the multiplexer server of fleet {self._fleet_id} has been gone for "
-                f"{_SERVER_SECONDS:.0f} s; the next sender that can reach it starts a new loop"
-            )
+    def _step(self, conn: Connection) -> bool:
+        """One look at the database, a tick if it is time for one; whether to go on."""
+        self._place.check_file()
+        if time.monotonic() >= self._next_place:
+            self._place.check(conn)
+            self._next_place = time.monotonic() + _PLACE_SECONDS
+            # One that took over from a stopped process gets the lock when that process ends.
+            self._lock.acquire()
+        if not self._worker.is_alive():
+            raise LoopEndedError("the courier has failed; run the loop again, and report the fault")
+        version = data_version(conn)
+        ticking = time.monotonic() >= self._next_tick
+        if version == self._seen_version and not ticking:
+            return True
+        check_schema(conn, self._database)
+        if ticking:
+            monitor.heartbeat(conn, fleet_id=self._fleet_id, pid=self._pid, now=self._now())
+        row = self._look(conn)
+        self._seen_version = version
+        if row is None:
+            return False
+        if ticking:
+            if monitor.wake_due(row, now=self._now()) is not None:
+                self._worker.ask_for_wake()
+            self._next_tick = time.monotonic() + min(max(1, row.tick_seconds), _LONGEST_TICK)
+        return True
 
     def _look(self, conn: Connection) -> MonitorRuntime | None:
         """The loop's own row; ``None`` if there is a reason to end, which is then said.
@@ -147,10 +185,10 @@ class Loop:
         Raises:
             RefusedError: another loop has taken over.
         """
+        row = monitor.runtime(conn, fleet_id=self._fleet_id)
         if fleets.get(conn, fleet_id=self._fleet_id).deleted_at is not None:
             self._reports.say("monitor loop ended: the fleet was deleted")
             return None
-        row = monitor.runtime(conn, fleet_id=self._fleet_id)
         if row is None or row.pid != self._pid:
             raise RefusedError(
                 f"another loop serves fleet {self._fleet_id} now; see `cafleet monitor status "
@@ -161,45 +199,59 @@ class Loop:
             return None
         return row
 
-    def _clear(self, conn: Connection) -> None:
-        monitor.clear(conn, fleet_id=self._fleet_id, pid=self._pid)
-
-
-class _Server:
-    """For how long the fleet's multiplexer server has not been listening; no call of it is made."""
-
-    def __init__(self, fleet_id: int) -> None:
-        self._fleet_id = fleet_id
-        self._since: float | None = None
-
-    def missing_for(self, conn: Connection, now: float) -> float:
-        """Seconds, 0 while it listens."""
-        if is_server_listening(conn, fleet_id=self._fleet_id):
-            self._since = None
-            return 0.0
-        if self._since is None:
-            self._since = now
-        return now - self._since
+    def _finish(self, conn: Connection, failure: BaseException | None) -> None:
+        """Give the claim up at once, then the lock when the typing that was begun is over."""
+        try:
+            # The log beside a replaced database is the new one's.
+            if not isinstance(failure, ReplacedError):
+                monitor.clear(conn, fleet_id=self._fleet_id, pid=self._pid)
+        except CafleetError as error:
+            if not isinstance(failure, CafleetError):
+                raise
+            failure.add_remains(f"fleet {self._fleet_id} is still claimed: {error}")
+        finally:
+            self._worker.stop(_FINISHING_SECONDS)
+            self._lock.release()
 
 
 class _Place:
-    """Whether the database file and the program are still those that the loop began with."""
+    """Whether the database file, the program and the multiplexer server are still those that the
+    loop began with. No call of the multiplexer is made."""
 
-    def __init__(self, database: str) -> None:
+    def __init__(self, database: str, fleet_id: int, reports: Reports) -> None:
         self._database = database
+        self._fleet_id = fleet_id
+        self._reports = reports
         self._file = self._identity()
+        self._server_seen = time.monotonic()
 
-    def check(self) -> None:
-        """Raise DatabaseError if the file was removed or replaced, or the program upgraded."""
+    def check_file(self) -> None:
+        """Raise ReplacedError if the database file is another by now, or there is none."""
         if self._identity() != self._file:
-            raise DatabaseError(
+            raise ReplacedError(
                 f"the database at {self._database} was replaced; the next sender starts a new loop"
             )
+
+    def check(self, conn: Connection) -> None:
+        """Raise LoopEndedError if the program was replaced, or the server is gone for good."""
         installed = _installed_version()
         if installed != __version__:
-            raise CafleetError(
+            raise LoopEndedError(
                 f"cafleet {installed} was installed and this loop is {__version__}; the next sender "
                 f"starts a new one"
+            )
+        self._check_server(conn)
+
+    def _check_server(self, conn: Connection) -> None:
+        if is_server_listening(conn, fleet_id=self._fleet_id):
+            self._server_seen = time.monotonic()
+            self._reports.mended("multiplexer server")
+            return
+        gone = f"the multiplexer server of fleet {self._fleet_id} is gone"
+        self._reports.trouble("multiplexer server", gone)
+        if time.monotonic() - self._server_seen > _SERVER_SECONDS:
+            raise LoopEndedError(
+                f"{gone} for {_SERVER_SECONDS:.0f} s; the next sender that can reach it starts a new loop"
             )
 
     def _identity(self) -> tuple[int, int] | None:

@@ -3,27 +3,41 @@
 from __future__ import annotations
 
 import sys
+from contextlib import suppress
+from typing import TextIO
 
 from cafleet import clock
 
 
 class Reports:
-    """Lines for the log. Of a trouble that lasts only the beginning and the end are told."""
+    """Lines for the log. Of a trouble that lasts only the beginning and the end are told.
+
+    A log that cannot be written, on a full disk perhaps, is no reason to stop.
+    """
 
     def __init__(self) -> None:
         self._open: dict[str, str] = {}
 
     def say(self, text: str) -> None:
         """An event, at once."""
-        print(f"{clock.stamp(clock.utc_now())} {text}", flush=True)
+        _write(sys.stdout, text)
 
     def trouble(self, subject: str, text: str) -> None:
         """What is wrong with a subject; said only if it was not said last."""
         if self._open.get(subject) != text:
             self._open[subject] = text
-            print(f"{clock.stamp(clock.utc_now())} {text}", file=sys.stderr, flush=True)
+            _write(sys.stderr, text)
 
     def mended(self, subject: str) -> None:
         """A subject is well again; said only if there was trouble."""
         if self._open.pop(subject, None) is not None:
             self.say(f"{subject}: well again")
+
+
+def _write(stream: TextIO | None, text: str) -> None:
+    if stream is None:
+        return
+    with suppress(OSError, ValueError):
+        # One write a line: several threads have something to say.
+        stream.write(f"{clock.stamp(clock.utc_now())} {text}\n")
+        stream.flush()

@@ -6,12 +6,15 @@ import os
 import subprocess
 import sys
 import time
+from contextlib import suppress
 
 from cafleet import settings
 from cafleet.broker import members, monitor
 from cafleet.courier.liveness import is_running
+from cafleet.courier.process_lock import ProcessLock
 from cafleet.errors import CafleetError, MultiplexerError
 from cafleet.panes import multiplexer
+from cafleet.records import Placement
 from cafleet.store import Connection
 
 CLAIM_SECONDS = 5.0
@@ -21,7 +24,7 @@ _LOG_BYTES = 1_000_000
 
 
 def ensure_running(conn: Connection, *, database: str, fleet_id: int) -> bool:
-    """Start the fleet's loop if none runs; whether one runs or has been started.
+    """Start the fleet's loop if none runs; whether one runs then, or is being started by another.
 
     A loop that was stopped stays stopped. Nothing is started from where the fleet's multiplexer
     cannot be reached, such as an agent's sandbox.
@@ -31,70 +34,84 @@ def ensure_running(conn: Connection, *, database: str, fleet_id: int) -> bool:
     row = monitor.runtime(conn, fleet_id=fleet_id)
     if row is not None and row.stopped_at is not None:
         return False
-    if not can_reach_server(conn, fleet_id=fleet_id):
-        return False
-    try:
-        start_detached(database, fleet_id)
-    except CafleetError:
-        return False
-    return True
-
-
-def can_reach_server(conn: Connection, *, fleet_id: int) -> bool:
-    """Whether the multiplexer server of the fleet's Director answers."""
     try:
         require_server(conn, fleet_id=fleet_id)
+        starting = ProcessLock(f"{database}.start-{fleet_id}.lock")
+        # Of many senders at once one starts it.
+        if not starting.acquire():
+            return True
+        try:
+            return start(conn, database=database, fleet_id=fleet_id) is not None
+        finally:
+            starting.release()
     except CafleetError:
         return False
-    return True
 
 
 def require_server(conn: Connection, *, fleet_id: int) -> None:
-    """Raise MultiplexerError unless the multiplexer server of the fleet's Director answers.
-
-    Raises:
-        UnknownIdError, RefusedError, DatabaseError: the fleet has no active Director.
-    """
-    placement = members.active_director(conn, fleet_id=fleet_id).placement
+    """Raise MultiplexerError unless the multiplexer server of the fleet answers."""
+    placement = _placement(conn, fleet_id)
     if placement is None:
         raise MultiplexerError(
-            f"the Director of fleet {fleet_id} has no placement, so its multiplexer is unknown; delete "
-            f"the fleet with `cafleet fleet delete {fleet_id}`"
+            f"no member of fleet {fleet_id} has a placement, so its multiplexer is unknown; delete the "
+            f"fleet with `cafleet fleet delete {fleet_id}`"
         )
     multiplexer(placement.backend, placement.mux_socket).tagged_panes()
 
 
 def is_server_listening(conn: Connection, *, fleet_id: int) -> bool:
     """The same, found by the server's socket alone."""
-    placement = members.active_director(conn, fleet_id=fleet_id).placement
+    placement = _placement(conn, fleet_id)
     if placement is None:
         return False
     return multiplexer(placement.backend, placement.mux_socket).is_listening()
 
 
-def start_detached(database: str, fleet_id: int) -> None:
-    """Start a loop that outlives this process. Whether it claims the fleet is yet to be seen.
+def _placement(conn: Connection, fleet_id: int) -> Placement | None:
+    """Where the fleet lives: the Director's placement, or the first of another that can be read."""
+    with suppress(CafleetError):
+        director = members.active_director(conn, fleet_id=fleet_id)
+        if director.placement is not None:
+            return director.placement
+    active, _ = members.list_readable(conn, fleet_id=fleet_id)
+    return next((each.placement for each in active if each.placement is not None), None)
+
+
+def start(conn: Connection, *, database: str, fleet_id: int) -> int | None:
+    """Start a loop that outlives this process, and wait up to 5 s until a live one has claimed the
+    fleet; its process id, or ``None``. A loop that was stopped stays stopped.
 
     Raises:
         CafleetError: the program or its log cannot be opened.
     """
     path = log_path(database, fleet_id)
     try:
-        _start(database, fleet_id, path)
+        process = _spawn(database, fleet_id, path)
     except OSError as error:
         raise CafleetError(
             f"the monitor loop of fleet {fleet_id} cannot be started ({error.strerror}); see {path}"
         ) from error
+    ends = time.monotonic() + CLAIM_SECONDS
+    ended = False
+    while not ended and time.monotonic() < ends:
+        # Whoever ends without a claim may have met another that has one.
+        ended = process.poll() is not None
+        if is_running(conn, database=database, fleet_id=fleet_id):
+            row = monitor.runtime(conn, fleet_id=fleet_id)
+            return None if row is None else row.pid
+        time.sleep(_LOOK_SECONDS)
+    return None
 
 
-def _start(database: str, fleet_id: int, path: str) -> None:
+def _spawn(database: str, fleet_id: int, path: str) -> subprocess.Popen[bytes]:
     flags = os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_NOFOLLOW | os.O_CLOEXEC
     log = os.open(path, flags, 0o600)
+    program = [sys.executable, "-P", "-m", "cafleet"]
     try:
         if os.fstat(log).st_size > _LOG_BYTES:
             os.ftruncate(log, 0)
-        subprocess.Popen(
-            [sys.executable, "-P", "-m", "cafleet", "monitor", "run", str(fleet_id)],
+        return subprocess.Popen(
+            [*program, "monitor", "run", str(fleet_id), "--unless-stopped"],
             stdin=subprocess.DEVNULL,
             stdout=log,
             stderr=log,
@@ -104,17 +121,6 @@ def _start(database: str, fleet_id: int, path: str) -> None:
         )
     finally:
         os.close(log)
-
-
-def wait_for_claim(conn: Connection, *, database: str, fleet_id: int) -> int | None:
-    """Wait until a live loop has claimed the fleet, 5 s at most; its process id, or ``None``."""
-    ends = time.monotonic() + CLAIM_SECONDS
-    while time.monotonic() < ends:
-        if is_running(conn, database=database, fleet_id=fleet_id):
-            row = monitor.runtime(conn, fleet_id=fleet_id)
-            return None if row is None else row.pid
-        time.sleep(_LOOK_SECONDS)
-    return None
 
 
 def log_path(database: str, fleet_id: int) -> str:

@@ -23,8 +23,11 @@ from cafleet.screens import Look
 # With no gap an agent takes the Enter for a part of the paste (measured on the real ones).
 PASTE_SECONDS = 1.0
 LOOK_SECONDS = 0.25
-# How long the text may take to appear, and to leave the composer after an Enter.
-PATIENCE_SECONDS = 1.5
+# A text that stays in the composer for so long after an Enter needs another one.
+RETRY_SECONDS = 1.5
+# How long an agent may take to show the text, and what became of it (on a busy machine, opencode
+# empties its composer seconds before it shows the turn). To give up early leaves a draft behind.
+PROOF_SECONDS = 6.0
 ENTERS = 3
 
 
@@ -64,7 +67,7 @@ class _Attempt:
         self.draft = draft
         self.fresh = fresh
         self.enters = 0
-        self.patience = PATIENCE_SECONDS
+        self.waited = 0.0
         self.outcome: Outcome | None = None
 
     def judge(self, sight: Sight) -> bool:
@@ -73,30 +76,48 @@ class _Attempt:
         if look.state in {ScreenState.GONE, ScreenState.SHELL}:
             self._end(Fate.UNSURE, f"{look.state}: {look.cue}")
         elif holds_only(look, self.draft.text, self.draft.target.agent, folded=self.fresh):
-            if self.enters == 0 or self.patience <= 0:
-                if self.enters < ENTERS:
-                    return True
-                self._end(Fate.UNSURE, f"the text is still there after {ENTERS} Enters")
-        elif look.state in {ScreenState.REST, ScreenState.WORKING} and not look.composer:
-            if self._is_in_transcript(look):
-                self._end(Fate.SUBMITTED, "the composer is empty, the text is in the transcript")
-            elif self.enters and look.state is ScreenState.WORKING:
-                self._end(Fate.SUBMITTED, "the composer is empty and the agent works")
-            elif self.patience <= 0:
-                self._end(Fate.UNSURE, "the composer is empty and the text is not on the screen")
-        elif self.patience <= 0:
-            self._end(Fate.UNSURE, f"{look.state}: {look.cue}")
+            return self._is_enter_due()
+        elif proof := self._proof(look):
+            self._end(Fate.SUBMITTED, proof)
+        elif self.waited >= PROOF_SECONDS:
+            empty = look.state in {ScreenState.REST, ScreenState.WORKING} and not look.composer
+            missing = "the composer is empty and the text is not on the screen"
+            self._end(Fate.UNSURE, missing if empty else f"{look.state}: {look.cue}")
         return False
 
+    def _is_enter_due(self) -> bool:
+        if self.enters and self.waited < RETRY_SECONDS:
+            return False
+        if self.enters == ENTERS:
+            self._end(Fate.UNSURE, f"the text is still there after {ENTERS} Enters")
+        return self.enters < ENTERS
+
+    def _proof(self, look: Look) -> str | None:
+        """What shows that the text was submitted, if anything does."""
+        match look.state:
+            case _ if look.composer:
+                return None
+            case ScreenState.REST | ScreenState.WORKING if self._is_in_transcript(look):
+                return "the composer is empty, the text is in the transcript"
+            case ScreenState.WORKING if self.enters:
+                return "the composer is empty and the agent works"
+            case ScreenState.AWAITING if self.enters and self._has_marker(look):
+                # The agent has read it, and asks already.
+                return "a question is open, the text is in the transcript"
+        return None
+
     def _is_in_transcript(self, look: Look) -> bool:
-        if self.draft.marker and holds_marker(look, self.draft.marker):
+        if self._has_marker(look):
             return True
         # The composer has held the text before an Enter; long ones leave but their end in sight.
         return self.enters > 0 and holds_end(look, self.draft.text)
 
+    def _has_marker(self, look: Look) -> bool:
+        return bool(self.draft.marker) and holds_marker(look, self.draft.marker)
+
     def entered(self) -> None:
         self.enters += 1
-        self.patience = PATIENCE_SECONDS
+        self.waited = 0.0
 
     def _end(self, fate: Fate, evidence: str) -> None:
         self.outcome = Outcome(fate=fate, evidence=evidence)
@@ -148,8 +169,8 @@ def submit(
                 each.entered()
         sleep(LOOK_SECONDS)
         for each in going:
-            each.patience -= LOOK_SECONDS
+            each.waited += LOOK_SECONDS
             # A server that hangs takes seconds to say so, and others wait for the panes.
             if seen[each.draft.target.pane].unreachable:
-                each.patience -= took
+                each.waited += took
     return {pane: each.outcome for pane, each in attempts.items() if each.outcome is not None}

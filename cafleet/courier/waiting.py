@@ -5,13 +5,13 @@ from __future__ import annotations
 import os
 import time
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from datetime import timedelta
 
 from cafleet import clock
 from cafleet.broker import deliveries, messages, waits
 from cafleet.courier.process_lock import ProcessLock, is_held
-from cafleet.errors import CafleetError
+from cafleet.errors import CafleetError, DatabaseError
 from cafleet.records import DeliveryState, MemberStatus, MessageRecord, MessageState, WaitState
 from cafleet.store import Connection
 from cafleet.store.connection import data_version
@@ -21,6 +21,8 @@ from cafleet.store.rows import DeliveryRow
 LOOK_SECONDS = 0.1
 # A wait may be asked to last longer than any clock can count.
 _LONGEST_SECONDS = 10 * 365 * 86_400
+# Between the name of the database and what makes the lock file of a wait its own.
+_LOCK_INFIX = ".wait-"
 
 
 class WaitError(CafleetError):
@@ -49,8 +51,9 @@ def wait_for_state(
     def met() -> bool:
         return _all_met(deliveries.standing(conn, message_ids=message_ids), wanted)
 
-    first = message_ids[0] if len(message_ids) == 1 else None
-    with _waiting(conn, database, waiter_id, awaited, first, seconds, register=bool(awaited)):
+    with _waiting(
+        conn, database, waiter_id, awaited, message_ids[0], seconds, register=bool(awaited)
+    ):
         if _wait(conn, met, seconds):
             return
     late = next(
@@ -115,7 +118,7 @@ def _waiting(
     if not register:
         yield
         return
-    lock = ProcessLock(f"{database}.wait-{os.getpid()}-{os.urandom(4).hex()}.lock")
+    lock = ProcessLock(f"{database}{_LOCK_INFIX}{os.getpid()}-{os.urandom(4).hex()}.lock")
     lock.acquire()
     try:
         now = clock.utc_now()
@@ -125,17 +128,34 @@ def _waiting(
             awaited_ids=awaited_ids,
             message_id=message_id,
             lock_file=lock.path,
-            is_alive=lambda path: path == lock.path or is_held(path),
+            is_alive=lambda path: path == lock.path or _is_alive(database, path),
             now=now,
             until=now + timedelta(seconds=min(seconds, _LONGEST_SECONDS)),
         )
         try:
             yield
         finally:
-            waits.end(conn, wait_ids=wait_ids)
+            # A row that stays is worth nothing without its lock.
+            with suppress(DatabaseError):
+                waits.end(conn, wait_ids=wait_ids)
     finally:
         lock.release()
-        os.unlink(lock.path)
+        _remove(lock.path)
+
+
+def _is_alive(database: str, path: str) -> bool:
+    """Whether another wait's process lives; the file that a dead one has left is removed."""
+    if is_held(path):
+        return True
+    if path.startswith(f"{database}{_LOCK_INFIX}"):
+        _remove(path)
+    return False
+
+
+def _remove(path: str) -> None:
+    # What cannot be removed is an empty file that nobody looks at.
+    with suppress(OSError):
+        os.unlink(path)
 
 
 def _wait(conn: Connection, met: Callable[[], bool], seconds: int) -> bool:

@@ -29,21 +29,20 @@ class Waker:
 
     def __init__(
         self,
-        conn: Connection,
         *,
         fleet_id: int,
         reports: Reports,
         now: Callable[[], datetime] = clock.utc_now,
         sleep: Callable[[float], None] = time.sleep,
     ) -> None:
-        self._conn = conn
         self._fleet_id = fleet_id
         self._reports = reports
         self._now = now
         self._sleep = sleep
         self._since: dict[int, tuple[ScreenState, datetime]] = {}
+        self._unrecorded: datetime | None = None
 
-    def wake(self) -> tuple[int, int] | None:
+    def wake(self, conn: Connection) -> tuple[int, int] | None:
         """Wake the active monitor if it rests: its id, and of how many members it was told.
 
         ``None`` if no wake went out. A wake is on record only once it was seen to be submitted.
@@ -52,12 +51,13 @@ class Waker:
             MultiplexerError: the monitor's pane could not be locked.
             DatabaseError: the database failed.
         """
-        active, damage = members.list_readable(self._conn, fleet_id=self._fleet_id)
+        self._record(conn)
+        active, damage = members.list_readable(conn, fleet_id=self._fleet_id)
         for text in damage:
             self._reports.trouble(text, text)
-        monitor_id = members.active_monitor_id(self._conn, fleet_id=self._fleet_id)
+        monitor_id = members.active_monitor_id(conn, fleet_id=self._fleet_id)
         watcher = next((each for each in active if each.member_id == monitor_id), None)
-        database_id = fleets.database_id(self._conn)
+        database_id = fleets.database_id(conn)
         target = None if watcher is None else target_of(watcher, database_id)
         if target is None:
             return None
@@ -65,7 +65,7 @@ class Waker:
         with pane_lock(target.socket, target.pane):
             if not is_at_rest(look_for_rest(mux, [target], sleep=self._sleep)[target.pane]):
                 return None
-            watched, director = self._watch(active, database_id)
+            watched, director = self._watch(conn, active, database_id)
             draft = Draft(target=target, text=wake_line(self._fleet_id, watched, director))
             outcome = type_and_submit(mux, {target.pane: draft}, sleep=self._sleep)[target.pane]
         if outcome.fate is not Fate.SUBMITTED:
@@ -74,15 +74,22 @@ class Waker:
             )
             return None
         self._reports.mended("wake")
-        monitor.record_wake(self._conn, fleet_id=self._fleet_id, now=self._now())
+        self._unrecorded = self._now()
+        self._record(conn)
         return target.member_id, len(watched)
 
+    def _record(self, conn: Connection) -> None:
+        """Note a wake that went out; one that the database refused to note is not sent again."""
+        if self._unrecorded is not None:
+            monitor.record_wake(conn, fleet_id=self._fleet_id, now=self._unrecorded)
+            self._unrecorded = None
+
     def _watch(
-        self, active: Sequence[MemberRecord], database_id: str
+        self, conn: Connection, active: Sequence[MemberRecord], database_id: str
     ) -> tuple[list[Watched], Watched | None]:
         """The placed ordinary members and the Director, as one picture of all panes shows them."""
-        seen = self._look(active, database_id)
-        shown = {member.member_id: self._watched(member, seen) for member in active}
+        seen = self._look(conn, active, database_id)
+        shown = {member.member_id: self._watched(conn, member, seen) for member in active}
         ordinary = [
             shown[member.member_id]
             for member in active
@@ -97,23 +104,25 @@ class Waker:
         self._reports.mended("Director")
         return ordinary, shown[director.member_id]
 
-    def _look(self, active: Sequence[MemberRecord], database_id: str) -> dict[int, Sight]:
+    def _look(
+        self, conn: Connection, active: Sequence[MemberRecord], database_id: str
+    ) -> dict[int, Sight]:
         targets = [target_of(member, database_id) for member in active]
         seen: dict[int, Sight] = {}
         for here in by_server([target for target in targets if target is not None]):
             sights = look_at(multiplexer(here[0].backend, here[0].socket), here)
             seen |= {target.member_id: sights[target.pane] for target in here}
         looks = {member_id: sight.look.state for member_id, sight in seen.items()}
-        members.record_looks(self._conn, looks=looks, moves={}, now=self._now())
+        members.record_looks(conn, looks=looks, moves={}, now=self._now())
         return seen
 
-    def _watched(self, member: MemberRecord, seen: dict[int, Sight]) -> Watched:
+    def _watched(self, conn: Connection, member: MemberRecord, seen: dict[int, Sight]) -> Watched:
         sight = seen.get(member.member_id)
         return Watched(
             member_id=member.member_id,
             name=member.name,
             agent=None if member.placement is None else member.placement.coding_agent,
-            unacked=messages.count_pending(self._conn, member_id=member.member_id),
+            unacked=messages.count_pending(conn, member_id=member.member_id),
             screen=None if sight is None else sight.look.state,
             seconds=0 if sight is None else self._lasting(member.member_id, sight.look.state),
         )

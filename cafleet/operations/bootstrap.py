@@ -10,7 +10,7 @@ from cafleet import clock, settings
 from cafleet.agents import agent, default_monitor_prompt
 from cafleet.broker import fleets, lifecycle, members
 from cafleet.broker.lifecycle import NewFleet, OpenedPane
-from cafleet.courier.starting import log_path, start_detached, wait_for_claim
+from cafleet.courier.starting import log_path, start
 from cafleet.errors import CafleetError, RefusedError
 from cafleet.operations.opening import Handover, Opening, add_remains
 from cafleet.operations.teardown import delete_fleet
@@ -53,6 +53,9 @@ def create_fleet(
         AgentError: the coding agent cannot be started.
         LoopError: the fleet's loop did not start; the fleet is deleted again.
     """
+    # The loop uses them; a bad value is told before anything is made.
+    settings.monitor_wake_interval()
+    settings.delivery_hold_timeout()
     caller = detect_caller()
     database_id = fleets.database_id(conn)
     _refuse_tagged(conn, caller, database_id)
@@ -127,8 +130,7 @@ def _start_loop(conn: Connection, fleet_id: int) -> int:
     """Start the loop of a fleet that is committed; its process id once it has claimed the fleet."""
     database = settings.database_path()
     try:
-        start_detached(database, fleet_id)
-        pid = wait_for_claim(conn, database=database, fleet_id=fleet_id)
+        pid = start(conn, database=database, fleet_id=fleet_id)
         if pid is None:
             raise LoopError(
                 f"the monitor loop of fleet {fleet_id} did not start, so the fleet is deleted again; see "

@@ -72,16 +72,22 @@ def _follow(
     if any(delivery.state in OWED for delivery in known.values()):
         warnings = _see_to_it(conn, message.from_member_id, message_ids)
     if wait is not None and message_ids:
-        from cafleet.courier.waiting import wait_for_state
+        from cafleet.courier.waiting import WaitError, wait_for_state
 
-        wait_for_state(
-            conn,
-            database=settings.database_path(),
-            waiter_id=message.from_member_id,
-            message_ids=message_ids,
-            wanted=wait.wanted,
-            seconds=wait.seconds,
-        )
+        try:
+            wait_for_state(
+                conn,
+                database=settings.database_path(),
+                waiter_id=message.from_member_id,
+                message_ids=message_ids,
+                wanted=wait.wanted,
+                seconds=wait.seconds,
+            )
+        except WaitError:
+            raise
+        except CafleetError as error:
+            error.add_remains(f"message {message.message_id} is stored, do not send it again")
+            raise
         known = deliveries.states(conn, message_ids=message_ids)
     return Sent(message=message, deliveries=known, warnings=warnings)
 
@@ -97,8 +103,10 @@ def _see_to_it(conn: Connection, sender_id: int, message_ids: Sequence[int]) -> 
         fleet_id = members.get(conn, member_id=sender_id).fleet_id
         running = _is_served(conn, fleet_id)
         gone = deliveries.gone_recipients(conn, message_ids=message_ids)
-    except CafleetError as error:
-        return [f"whether a courier runs is not known ({error}); {stored}"]
+    except Exception as error:  # noqa: BLE001 - even a fault of ours must not look like "not stored"
+        # The text of an error that is not ours may quote what was sent.
+        cause = str(error) if isinstance(error, CafleetError) else type(error).__name__
+        return [f"whether a courier runs is not known ({cause}); {stored}"]
     warnings = []
     if not running:
         warnings.append(

@@ -41,7 +41,8 @@ def run(
     which new panes inherit; unlike ``-c`` nothing expands it.
 
     Raises:
-        MultiplexerTimeoutError: ``limit`` seconds have passed.
+        MultiplexerTimeoutError: ``limit`` seconds have passed, or a signal has ended tmux; it may
+            have done what it was told.
         MultiplexerError: tmux is not on PATH, no server answers at the socket, or a word cannot be
             passed on (NUL, a lone surrogate).
     """
@@ -67,6 +68,10 @@ def run(
     except OSError as error:
         raise MultiplexerError(f"tmux cannot be started ({error.strerror}); mend that") from error
     out, err = _finish(process, stdin, limit)
+    if process.returncode < 0:
+        raise MultiplexerTimeoutError(
+            f"tmux was ended by signal {-process.returncode} before it had answered; try again"
+        )
     answer = Answer(
         status=process.returncode,
         out=out.decode("utf-8", "replace"),

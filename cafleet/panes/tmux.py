@@ -10,7 +10,6 @@ from cafleet.errors import MultiplexerError
 from cafleet.panes import capture, control, environment, pictures, typist
 from cafleet.panes.identity import PaneTag
 from cafleet.panes.interface import NewPane
-from cafleet.panes.runner import LIMIT
 from cafleet.panes.survey import survey
 from cafleet.screens import Picture
 
@@ -27,9 +26,12 @@ class Tmux:
 
     def is_listening(self) -> bool:
         with sockets.socket(sockets.AF_UNIX, sockets.SOCK_STREAM) as client:
-            client.settimeout(LIMIT)
+            client.setblocking(False)
             try:
                 client.connect(os.fsencode(self.socket))
+            except BlockingIOError:
+                # It is there, and so slow that its queue is full.
+                return True
             except OSError:
                 return False
         return True

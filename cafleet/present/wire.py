@@ -235,7 +235,7 @@ def monitor_status(
         last_tick_at=None if live is None else live.last_tick_at,
         tick_seconds=None if runtime is None else runtime.tick_seconds,
         wake_interval_seconds=None if runtime is None else runtime.wake_interval_seconds,
-        last_wake_at=None if live is None else live.last_wake_at,
+        last_wake_at=None if runtime is None else runtime.last_wake_at,
         owed=shaped_all(owed, OwedWire),
     )
 

@@ -11,6 +11,7 @@ from cafleet.store.connection import connect
 from cafleet.store.failures import translated
 
 REFINERY = "refinery_schema_history"
+_LEDGER_COLUMNS = {"version", "file_name", "checksum", "applied_at"}
 
 
 def open_database(path: str) -> sqlite3.Connection:
@@ -34,26 +35,38 @@ def check_schema(conn: sqlite3.Connection, path: str) -> None:
     try:
         version = queries.get_schema_version(conn)
     except DatabaseError:
-        tables = table_names(conn)
-        if "schema_migrations" in tables:
-            raise
-        if not tables or REFINERY in tables:
-            raise SchemaError(
-                f"the database at {path} is not set up yet; run `cafleet setup`"
-            ) from None
-        raise SchemaError(
-            f"the database at {path} is not one of cafleet's; point CAFLEET_DATABASE_URL elsewhere"
-        ) from None
+        _refuse_without_ledger(conn, path)
+        raise
     if version is None or version < queries.SCHEMA_VERSION:
         raise SchemaError(
             f"the database at {path} is at schema {version or 0}, older than this program's "
             f"{queries.SCHEMA_VERSION}; run `cafleet setup`"
         )
     if version > queries.SCHEMA_VERSION:
+        _refuse_without_ledger(conn, path)
         raise SchemaError(
             f"the database at {path} is at schema {version}, newer than this program's "
             f"{queries.SCHEMA_VERSION}; upgrade cafleet"
         )
+
+
+def _refuse_without_ledger(conn: sqlite3.Connection, path: str) -> None:
+    if has_ledger(conn):
+        return
+    tables = table_names(conn)
+    if not tables or REFINERY in tables:
+        raise SchemaError(
+            f"the database at {path} is not set up yet; run `cafleet setup`"
+        ) from None
+    raise SchemaError(
+        f"the database at {path} is not one of cafleet's; point CAFLEET_DATABASE_URL elsewhere"
+    ) from None
+
+
+def has_ledger(conn: sqlite3.Connection) -> bool:
+    """Whether the database has cafleet's ledger; other programs call a table of theirs the same."""
+    with translated(), closing(conn.execute("PRAGMA table_info(schema_migrations)")) as found:
+        return {column[1] for column in found} == _LEDGER_COLUMNS
 
 
 def table_names(conn: sqlite3.Connection) -> set[str]:

@@ -15,7 +15,7 @@ from cafleet.errors import DatabaseError, SchemaError
 from cafleet.store import adoption, queries
 from cafleet.store.connection import BUSY_TIMEOUT_SECONDS, connect, transaction
 from cafleet.store.failures import translate, translated
-from cafleet.store.guard import table_names
+from cafleet.store.guard import has_ledger, table_names
 from cafleet.store.ledger import applied_version, make_ledger, record
 from cafleet.store.migration_files import Migration, migrations
 
@@ -79,9 +79,9 @@ def _present(
     conn: sqlite3.Connection, path: str, shipped: Sequence[Migration], now: datetime
 ) -> tuple[int, str | None]:
     """The version that the database is at, its ledger made if it has none, and the copy's path."""
-    tables = table_names(conn)
-    if "schema_migrations" in tables:
+    if has_ledger(conn):
         return applied_version(conn, path, shipped), None
+    tables = table_names(conn)
     if not tables:
         make_ledger(conn)
         return 0, None

@@ -482,7 +482,8 @@ def list_activity(
     fleet_id: int,
 ) -> list[ActivityRow]:
     """The active members of a fleet, each with its last sign of life in the messages, the last
-    look at its pane and the number of notices it is owed.
+    look at its pane and the number of notices it is owed. Cost: four steps into indexes per
+    member, however many messages there are.
 
     Source: sql/queries/members.sql:94, by idx_members_fleet_status, idx_messages_ack,
     idx_messages_owed, idx_messages_received, idx_messages_sent, primary key.
@@ -505,7 +506,7 @@ def list_member_names(
 ) -> list[MemberNameRow]:
     """The names of the members asked for, whatever their status; unknown ids are absent.
 
-    Source: sql/queries/members.sql:146, by primary key.
+    Source: sql/queries/members.sql:147, by primary key.
     """
     return many(
         conn,
@@ -527,7 +528,7 @@ def list_wake_targets(
     """The placed active members that the monitor is woken for, with what they have not
     acknowledged.
 
-    Source: sql/queries/members.sql:159, by idx_members_fleet_status, idx_messages_pending,
+    Source: sql/queries/members.sql:160, by idx_members_fleet_status, idx_messages_pending,
     primary key.
     """
     return many(
@@ -547,9 +548,10 @@ def get_active_monitor_id(
     *,
     fleet_id: int,
 ) -> int | None:
-    """The active monitor of a fleet, by the very predicate of the index that keeps it single.
+    """The active monitor of a fleet, by the very predicate of the index that keeps it single. It
+    reads the cards of the fleet's active members, which that index has made sure are JSON.
 
-    Source: sql/queries/members.sql:192, by idx_members_fleet_status.
+    Source: sql/queries/members.sql:193, by idx_members_fleet_status.
     """
     found: int | None = scalar(
         conn,
@@ -571,7 +573,7 @@ def count_other_active_members(
 ) -> int:
     """How many members a broadcast of this one reaches.
 
-    Source: sql/queries/members.sql:204, by idx_members_fleet_status.
+    Source: sql/queries/members.sql:206, by idx_members_fleet_status.
     """
     found: int = scalar(
         conn,
@@ -597,7 +599,7 @@ def insert_member(
 ) -> int:
     """A new active member.
 
-    Source: sql/queries/members.sql:216.
+    Source: sql/queries/members.sql:218.
     """
     found: int = scalar(
         conn,
@@ -623,7 +625,7 @@ def mark_member_deregistered(
 ) -> int:
     """Take a member off the active ones; 0 rows when it was not among them.
 
-    Source: sql/queries/members.sql:224, by primary key.
+    Source: sql/queries/members.sql:226, by primary key.
     """
     return change(
         conn,
@@ -644,7 +646,7 @@ def mark_fleet_members_deregistered(
 ) -> int:
     """Deregister every active member of a fleet that ends; the count is what the command reports.
 
-    Source: sql/queries/members.sql:232, by idx_members_fleet_status.
+    Source: sql/queries/members.sql:234, by idx_members_fleet_status.
     """
     return change(
         conn,
@@ -663,7 +665,7 @@ def list_duplicate_monitors(
     """The active monitors of fleets that have more than one: what stops the step to schema 8. Why
     CASE: only it promises that a card is not parsed before it is known to be JSON.
 
-    Source: sql/queries/members.sql:240, by idx_members_fleet_status.
+    Source: sql/queries/members.sql:242, by idx_members_fleet_status.
     """
     return many(
         conn,
@@ -679,7 +681,7 @@ def list_unreadable_cards(
 ) -> list[MonitorClaimRow]:
     """The active members whose card is not JSON, which no index over the card can take.
 
-    Source: sql/queries/members.sql:272.
+    Source: sql/queries/members.sql:274.
     """
     return many(
         conn,
@@ -697,7 +699,7 @@ def list_active_member_ids(
 ) -> list[MemberIdRow]:
     """The ids alone, for whoever reads the members one by one so that one bad row spoils no other.
 
-    Source: sql/queries/members.sql:285, by idx_members_fleet_status.
+    Source: sql/queries/members.sql:287, by idx_members_fleet_status.
     """
     return many(
         conn,
@@ -776,7 +778,8 @@ def list_inbox(
     *,
     member_id: int,
 ) -> list[MessageRow]:
-    """Every delivery that a member owns, newest status first.
+    """Every delivery that a member owns, newest status first. Why +type: so written, the term does
+    not tempt SQLite to an index in another order.
 
     Source: sql/queries/messages.sql:49, by idx_messages_owner_member_status_ts.
     """
@@ -796,9 +799,9 @@ def list_sent(
     *,
     member_id: int,
 ) -> list[MessageRow]:
-    """Every delivery that a member has sent, newest status first.
+    """Every delivery that a member has sent, newest status first. Why +type: as in the inbox.
 
-    Source: sql/queries/messages.sql:69, by idx_messages_from_member_status_ts.
+    Source: sql/queries/messages.sql:70, by idx_messages_from_member_status_ts.
     """
     return many(
         conn,
@@ -817,9 +820,11 @@ def list_timeline(
     fleet_id: int,
     limit: int,
 ) -> list[MessageRow]:
-    """The newest deliveries owned by the members of a fleet. The limit counts deliveries.
+    """The newest deliveries owned by the members of a fleet. The limit counts deliveries. Why
+    +type: with the index of received deliveries, whose order is another, it would read and sort
+    every message of the fleet, 600 times slower with a million of them.
 
-    Source: sql/queries/messages.sql:89, by idx_members_fleet_status,
+    Source: sql/queries/messages.sql:90, by idx_members_fleet_status,
     idx_messages_owner_member_status_ts.
     """
     return many(
@@ -846,7 +851,7 @@ def insert_delivery(
 ) -> int:
     """A message to one member.
 
-    Source: sql/queries/messages.sql:112.
+    Source: sql/queries/messages.sql:115.
     """
     found: int = scalar(
         conn,
@@ -874,7 +879,7 @@ def insert_broadcast_summary(
 ) -> int:
     """The row that stands for a broadcast. It is linked to itself as soon as it has an id.
 
-    Source: sql/queries/messages.sql:142.
+    Source: sql/queries/messages.sql:145.
     """
     found: int = scalar(
         conn,
@@ -897,7 +902,7 @@ def set_summary_origin(
 ) -> int:
     """Link a broadcast summary to itself.
 
-    Source: sql/queries/messages.sql:168, by primary key.
+    Source: sql/queries/messages.sql:171, by primary key.
     """
     return change(
         conn,
@@ -922,7 +927,7 @@ def insert_broadcast_deliveries(
     """One delivery to each other active member of the fleet, in the order of their ids. A member
     without a placement is due no notice.
 
-    Source: sql/queries/messages.sql:176, by idx_members_fleet_status, primary key.
+    Source: sql/queries/messages.sql:179, by idx_members_fleet_status, primary key.
     """
     return change(
         conn,
@@ -946,7 +951,7 @@ def list_broadcast_delivery_ids(
 ) -> list[MessageIdRow]:
     """The deliveries of one broadcast.
 
-    Source: sql/queries/messages.sql:214, by idx_messages_origin.
+    Source: sql/queries/messages.sql:217, by idx_messages_origin.
     """
     return many(
         conn,
@@ -967,7 +972,7 @@ def ack_message(
 ) -> int:
     """The one acknowledgement of a delivery; 0 rows when it was not waiting for one.
 
-    Source: sql/queries/messages.sql:227, by primary key.
+    Source: sql/queries/messages.sql:230, by primary key.
     """
     return change(
         conn,
@@ -987,7 +992,7 @@ def list_owed(
 ) -> list[OwedRow]:
     """The notices that are owed to some members, oldest first, and since when each has been held.
 
-    Source: sql/queries/messages.sql:235, by idx_delivery_events_message, idx_messages_owed,
+    Source: sql/queries/messages.sql:238, by idx_delivery_events_message, idx_messages_owed,
     primary key.
     """
     return many(
@@ -1009,7 +1014,7 @@ def list_deliveries(
     """The state of the notices of some messages, each with the reason of its last change, and
     whether the recipient has acknowledged it or left.
 
-    Source: sql/queries/messages.sql:273, by idx_delivery_events_message, primary key.
+    Source: sql/queries/messages.sql:276, by idx_delivery_events_message, primary key.
     """
     return many(
         conn,
@@ -1029,7 +1034,7 @@ def mark_deliveries_typed(
 ) -> int:
     """About to be pasted. What is not owed any more drops out here.
 
-    Source: sql/queries/messages.sql:299, by primary key.
+    Source: sql/queries/messages.sql:302, by primary key.
     """
     return change(
         conn,
@@ -1049,7 +1054,7 @@ def mark_deliveries_waiting(
 ) -> int:
     """Looked and not typed: the notice stays owed, as held or unreachable.
 
-    Source: sql/queries/messages.sql:309, by primary key.
+    Source: sql/queries/messages.sql:312, by primary key.
     """
     return change(
         conn,
@@ -1070,7 +1075,7 @@ def settle_typed_deliveries(
 ) -> int:
     """What the look after the typing has shown: submitted or unsure.
 
-    Source: sql/queries/messages.sql:319, by primary key.
+    Source: sql/queries/messages.sql:322, by primary key.
     """
     return change(
         conn,
@@ -1091,7 +1096,7 @@ def list_unseen(
     """Which of these deliveries are not yet known to have been seen by their recipient. One that
     is being typed is left to the pass that types it.
 
-    Source: sql/queries/messages.sql:329, by primary key.
+    Source: sql/queries/messages.sql:332, by primary key.
     """
     return many(
         conn,
@@ -1111,7 +1116,7 @@ def list_acknowledged(
 ) -> list[MessageIdRow]:
     """Which of these deliveries their recipient has acknowledged, so that it must have seen them.
 
-    Source: sql/queries/messages.sql:342, by primary key.
+    Source: sql/queries/messages.sql:345, by primary key.
     """
     return many(
         conn,
@@ -1131,7 +1136,7 @@ def mark_deliveries_seen(
 ) -> int:
     """Their recipient has polled or acknowledged them: final.
 
-    Source: sql/queries/messages.sql:354, by primary key.
+    Source: sql/queries/messages.sql:357, by primary key.
     """
     return change(
         conn,
@@ -1150,7 +1155,7 @@ def mark_deliveries_void(
 ) -> int:
     """Their recipient has left: no notice is due any more.
 
-    Source: sql/queries/messages.sql:365, by primary key.
+    Source: sql/queries/messages.sql:368, by primary key.
     """
     return change(
         conn,
@@ -1171,7 +1176,7 @@ def list_owing(
     one of them was not looked for yet, `unreachable` whether there is nothing but unreachable
     ones.
 
-    Source: sql/queries/messages.sql:375, by idx_members_fleet_status, idx_messages_owed,
+    Source: sql/queries/messages.sql:378, by idx_members_fleet_status, idx_messages_owed,
     primary key.
     """
     return many(
@@ -1192,7 +1197,7 @@ def list_fleet_owed_ids(
 ) -> list[MessageIdRow]:
     """Every delivery whose notice is still owed to an active member of a fleet.
 
-    Source: sql/queries/messages.sql:399, by idx_members_fleet_status, idx_messages_owed.
+    Source: sql/queries/messages.sql:402, by idx_members_fleet_status, idx_messages_owed.
     """
     return many(
         conn,

@@ -2,6 +2,7 @@
 -- Why: with a million messages the roster took 2 s without them, since the latest message of
 -- each member was found by reading all of that member's messages.
 -- Cost: a delivery writes three more index entries when it is sent, two when it is acknowledged.
+-- Building them takes some five seconds per million messages.
 
 -- What a member has not acknowledged, in the order of a poll.
 CREATE INDEX idx_messages_pending

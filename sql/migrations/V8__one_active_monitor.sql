@@ -1,6 +1,7 @@
 -- At most one active monitor per fleet, held by the database itself.
--- Whoever looks up the active monitor repeats this very predicate, and so finds it by this
--- index alone.
+-- Whoever looks up the active monitor repeats this very predicate, so that both always mean the
+-- same member. SQLite still reads it by idx_members_fleet_status, which two of its terms fit; this
+-- index is here to refuse, not to find.
 -- Cost: one entry per fleet; each write of a member's fleet, status or card evaluates the
 -- predicate. An active member whose card is not JSON, and a fleet with two active monitors,
 -- stop this step: the driver names them.

@@ -94,6 +94,7 @@ ORDER BY members.member_id;
 -- name: list_activity(fleet_id)
 -- The active members of a fleet, each with its last sign of life in the messages, the last look
 -- at its pane and the number of notices it is owed.
+-- Cost: four steps into indexes per member, however many messages there are.
 -- params: fleet_id int
 -- returns: ActivityRow
 -- plan: idx_members_fleet_status, idx_messages_ack, idx_messages_owed, idx_messages_received, idx_messages_sent, primary key
@@ -190,7 +191,8 @@ WHERE
 ORDER BY members.member_id;
 
 -- name: get_active_monitor_id(fleet_id)$
--- The active monitor of a fleet, by the very predicate of the index that keeps it single.
+-- The active monitor of a fleet, by the very predicate of the index that keeps it single. It reads
+-- the cards of the fleet's active members, which that index has made sure are JSON.
 -- params: fleet_id int
 -- returns: int | None
 -- plan: idx_members_fleet_status

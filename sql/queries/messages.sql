@@ -48,6 +48,7 @@ WHERE messages.owner_member_id = :member_id AND messages.status_state = 'input_r
 
 -- name: list_inbox(member_id)
 -- Every delivery that a member owns, newest status first.
+-- Why +type: so written, the term does not tempt SQLite to an index in another order.
 -- params: member_id int = messages.owner_member_id
 -- returns: MessageRow
 -- plan: idx_messages_owner_member_status_ts
@@ -67,7 +68,7 @@ WHERE messages.owner_member_id = :member_id AND +messages.type = 'unicast'
 ORDER BY messages.status_timestamp DESC, messages.message_id DESC;
 
 -- name: list_sent(member_id)
--- Every delivery that a member has sent, newest status first.
+-- Every delivery that a member has sent, newest status first. Why +type: as in the inbox.
 -- params: member_id int = messages.from_member_id
 -- returns: MessageRow
 -- plan: idx_messages_from_member_status_ts
@@ -88,6 +89,8 @@ ORDER BY messages.status_timestamp DESC, messages.message_id DESC;
 
 -- name: list_timeline(fleet_id, limit)
 -- The newest deliveries owned by the members of a fleet. The limit counts deliveries.
+-- Why +type: with the index of received deliveries, whose order is another, it would read and sort
+-- every message of the fleet, 600 times slower with a million of them.
 -- params: fleet_id int, limit int
 -- returns: MessageRow
 -- plan: idx_members_fleet_status, idx_messages_owner_member_status_ts

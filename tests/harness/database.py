@@ -17,6 +17,11 @@ class Database:
 
     path: Path
 
+    @classmethod
+    def at(cls, url: str) -> Database:
+        """The database that a program is given by ``url``."""
+        return cls(Path(url.removeprefix("sqlite:///")))
+
     @property
     def url(self) -> str:
         return f"sqlite:///{self.path}"
@@ -48,6 +53,8 @@ class Database:
     def dump(self) -> list[str]:
         """The whole content as SQL, to compare before and after a refusal."""
         with closing(self.connect()) as connection:
+            # What a test has damaged may be text that is not UTF-8.
+            connection.text_factory = lambda raw: raw.decode("utf-8", "surrogateescape")
             return list(connection.iterdump())
 
     def check(self) -> None:

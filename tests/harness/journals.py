@@ -58,9 +58,13 @@ class Recording:
         ``restart=True`` starts again in the same pane, ``exit=0`` ends.
         """
         before = len(self.events("obeyed"))
+        self.tell(**values)
+        wait_for(lambda: len(self.events("obeyed")) > before, f"{self.pane} has obeyed {values}")
+
+    def tell(self, **values: Any) -> None:
+        """The same without the wait."""
         with control_of(self.folder, self.pane).open("ab") as control:
             control.write(json.dumps(values).encode() + b"\n")
-        wait_for(lambda: len(self.events("obeyed")) > before, f"{self.pane} has obeyed {values}")
 
 
 @dataclass(frozen=True)

@@ -56,6 +56,11 @@ class Program:
         self._server = server
         self._cwd = cwd
 
+    @property
+    def path(self) -> str:
+        """The installed program itself."""
+        return str(CAFLEET)
+
     def start(
         self,
         *arguments: str | bytes,

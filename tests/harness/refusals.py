@@ -30,10 +30,14 @@ class Refusals:
         env: Mapping[str, str | None] | None = None,
         stdin: bytes = b"",
     ) -> None:
-        """Run a command; it is refused with ``fragment`` in its one line, and nothing came of it."""
+        """Run a command; it is refused with ``fragment`` in its one line, and nothing came of it.
+
+        The line says what happened, and after a semicolon what to do.
+        """
         before = self._state()
         result = self.cafleet.run(*arguments, pane=pane, env=env, stdin=stdin)
         assert_refused(result, exit_code, fragment)
+        assert "; " in result.stderr, result
         assert self._state() == before
 
     def _state(self) -> dict[str, object]:

@@ -44,11 +44,14 @@ def rows(path: Path, sql: str, *parameters: Any) -> list[tuple[Any, ...]]:
         return conn.execute(sql, parameters).fetchall()
 
 
+def schema(path: Path) -> list[tuple[Any, ...]]:
+    return rows(path, "SELECT type, name, sql FROM sqlite_master ORDER BY 1, 2")
+
+
 def contents(path: Path) -> tuple[list[str], list[tuple[Any, ...]]]:
     """Everything that SQLite can tell of a database: its content as SQL, its schema."""
     with opened(path) as conn:
-        schema = conn.execute("SELECT type, name, sql FROM sqlite_master ORDER BY 1, 2").fetchall()
-        return list(conn.iterdump()), schema
+        return list(conn.iterdump()), schema(path)
 
 
 def migrate_to(path: Path, version: int) -> driver.MigrationReport:

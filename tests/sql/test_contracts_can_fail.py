@@ -237,8 +237,8 @@ FAULTS = {
     "a parameter for another column": (
         MESSAGES,
         "list_inbox",
-        " a member owns, newest status first.\n-- params: member_id int = messages.owner_member_id",
-        " a member owns, newest status first.\n-- params: member_id int = members.member_id",
+        "index in another order.\n-- params: member_id int = messages.owner_member_id",
+        "index in another order.\n-- params: member_id int = members.member_id",
         ["takes :member_id, which is no column that it reads or writes"],
     ),
     "a column that does not exist": (

@@ -34,6 +34,7 @@ from tests.sql.databases import (
     opened,
     populate,
     rows,
+    schema,
     setup,
 )
 
@@ -351,7 +352,7 @@ def test_head_is_the_same_from_every_version(tmp_path: Path) -> None:
         path = tmp_path / f"{version}.db"
         migrate_to(path, version)
         setup(path)
-        heads.append(contents(path)[1])
+        heads.append(schema(path))
     assert all(head == heads[0] for head in heads)
 
 
@@ -400,7 +401,7 @@ def test_killed_setup_changes_nothing(path: Path) -> None:
             "'some words that fill the page of a database' FROM n"
         )
     count = "SELECT count(*), sum(message_id), total(status_timestamp) FROM messages"
-    schema, found = contents(path)[1], rows(path, count)
+    before = schema(path), rows(path, count)
     wal = path.with_name("fleet.db-wal")
     process = subprocess.Popen(
         [sys.executable, "-c", _SETUP, str(path)],
@@ -417,11 +418,10 @@ def test_killed_setup_changes_nothing(path: Path) -> None:
     process.communicate()
     assert process.returncode == -signal.SIGKILL
     assert rows(path, "PRAGMA integrity_check") == [("ok",)]
-    assert contents(path)[1] == schema
-    assert rows(path, count) == found
+    assert (schema(path), rows(path, count)) == before
     assert len(ledger(path)) == 8
     setup(path)
-    assert rows(path, count) == found
+    assert rows(path, count) == before[1]
     assert len(ledger(path)) == HEAD
 
 
@@ -471,13 +471,25 @@ def test_tables_of_another_program_are_refused(path: Path, journal_mode: str) ->
     assert [entry.name for entry in path.parent.iterdir()] == [path.name]
 
 
+def test_ledger_of_another_program_is_refused(path: Path) -> None:
+    with opened(path) as conn:
+        conn.execute("CREATE TABLE schema_migrations (version INTEGER PRIMARY KEY, dirty INTEGER)")
+        conn.execute("INSERT INTO schema_migrations VALUES (20260102030405, 0)")
+    before = path.read_bytes()
+    with pytest.raises(SchemaError, match=r"has tables but is not one of cafleet's; nothing was"):
+        setup(path)
+    with pytest.raises(SchemaError, match=r"is not one of cafleet's; point"):
+        open_database(str(path))
+    assert path.read_bytes() == before
+
+
 # --- connections
 
 
 def fail_midway(conn: sqlite3.Connection) -> None:
     with transaction(conn):
         conn.execute("DELETE FROM messages")
-        conn.execute("DELETE FROM nothing")
+        conn.execute("DELETE FROM absent")
 
 
 def test_foreign_keys_hold_before_and_after_a_failed_transaction(path: Path) -> None:
@@ -509,6 +521,18 @@ def test_foreign_keys_hold_before_and_after_a_failed_transaction(path: Path) -> 
             conn.execute("DELETE FROM members WHERE member_id = 4")
         conn.execute("PRAGMA foreign_keys = OFF")
         assert not enforced(conn)  # so that the probe itself can fail
+
+
+def test_one_place_opens_database_files() -> None:
+    opening = {
+        f"{module.relative_to(ROOT)}: {call}"
+        for module in (ROOT / "cafleet").rglob("*.py")
+        for call in re.findall(r"sqlite3\.connect\(\s*([^,\s]+)", module.read_text("utf-8"))
+    }
+    assert opening == {
+        "cafleet/store/connection.py: _uri(path",
+        'cafleet/store/reference.py: ":memory:"',
+    }
 
 
 def test_driver_holds_foreign_keys_while_it_migrates(path: Path) -> None:

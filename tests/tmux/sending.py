@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 import subprocess
+import sys
 from collections.abc import Mapping
+from pathlib import Path
 from typing import Any
 
 from tests.harness.database import Database
 from tests.harness.fleet import Seat
+from tests.harness.loops import settled
 from tests.harness.program import Program
 
 MONITOR = 2
+ROOT = Path(__file__).parents[2]
 
 
 def start_send(
@@ -27,11 +31,33 @@ def start_send(
 
 
 def send(cafleet: Program, seat: Seat, text: str, *options: str, **more: Any) -> dict[str, Any]:
-    """Send ``text``; the state and the reason of its notice once the command has ended."""
+    """Send ``text``; the state and the reason of its notice once the courier has looked."""
     sent = cafleet.finish(start_send(cafleet, seat, text, *options, **more)).json()
     assert sent["message"]["text"] == text
-    delivery: dict[str, Any] = sent["delivery"]
-    return delivery
+    return settled(
+        Database.at(cafleet.environment["CAFLEET_DATABASE_URL"]), sent["message"]["message_id"]
+    )
+
+
+def start_pass(
+    cafleet: Program, seat: Seat, *, env: Mapping[str, str | None] | None = None
+) -> subprocess.Popen[bytes]:
+    """Begin one pass of a courier for the member in ``seat``, whose fleet's loop is stopped."""
+    database = Database.at(cafleet.environment["CAFLEET_DATABASE_URL"])
+    return subprocess.Popen(
+        [sys.executable, "-m", "tests.tmux.one_pass", str(database.path), str(seat.member_id)],
+        env={**cafleet.environment, **(env or {})},
+        cwd=ROOT,
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+    )
+
+
+def queue(cafleet: Program, seat: Seat, text: str) -> None:
+    """Send ``text`` where the fleet's loop is stopped; it is queued, and its sender warned."""
+    sent = cafleet.finish(start_send(cafleet, seat, text)).json()
+    assert sent["delivery"] == {"state": "queued", "reason": None}
 
 
 def states(database: Database, seat: Seat) -> dict[str, str]:

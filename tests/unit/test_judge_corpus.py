@@ -45,6 +45,8 @@ TYPED = {
     "draft-lines": {"first\n\nthird line\nfourth"},
     "draft-lines-light": {"one\n\nthree"},
     "draft-notice-light": {NOTICE},
+    "draft-shell-empty": {"!"},
+    "draft-shell": {"! ls", "!\N{NO-BREAK SPACE}ls"},
     "draft-paste": {"[Pasted ~3 lines]"},
     "draft-paste-light": {"[Pasted text #1]"},
 }
@@ -116,6 +118,14 @@ def test_a_sent_notice_is_in_the_transcript() -> None:
             CodingAgent(agent),
         )
         assert "please do it" in look.transcript
+
+
+@pytest.mark.parametrize("agent", CodingAgent)
+def test_the_notice_that_made_an_agent_ask_stands_above_its_question(agent: CodingAgent) -> None:
+    """The question may already be open when its sender looks whether the notice was submitted."""
+    for size in ("140x40", "72x24"):
+        look = judge(picture_of(recorded(FOLDER / f"{agent}-awaiting-question-{size}.json")), agent)
+        assert "[cafleet msg 1 from 2 (monitor) 2026-" in look.transcript
 
 
 QUOTED = [

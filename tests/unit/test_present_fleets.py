@@ -47,7 +47,8 @@ def activity(member_id: int, **changes: object) -> MemberActivity:
 
 def test_a_created_fleet_names_its_ids() -> None:
     monitor = msgspec.structs.replace(MEMBER, member_id=4)
-    assert fleet_text.created(created_fleet(FLEET, MEMBER, monitor)) == "1 director=3 monitor=4"
+    created = fleet_text.created(created_fleet(FLEET, MEMBER, monitor, 4711))
+    assert created == "1 director=3 monitor=4\nmonitor loop pid=4711"
 
 
 def test_the_list_of_fleets() -> None:

@@ -127,7 +127,10 @@ MEMBER_KEYS = [
             ["fleet_id", "director_member_id", "name", "created_at", "member_count"],
         ),
         (FleetRecord, ["fleet_id", "name", "created_at", "deleted_at", "director_member_id"]),
-        (CreatedFleetWire, ["fleet_id", "name", "created_at", "director", "monitor"]),
+        (
+            CreatedFleetWire,
+            ["fleet_id", "name", "created_at", "director", "monitor", "monitor_loop"],
+        ),
         (DeletedFleetWire, ["deregistered_count", "panes"]),
         (PaneWire, ["member_id", "pane_id", "status"]),
         (DeletedMemberWire, ["member_id", "pane_status"]),
@@ -169,8 +172,9 @@ def test_no_placement_and_a_pending_one_are_told_apart() -> None:
 def test_a_created_fleet_holds_its_two_members() -> None:
     fleet = FleetRecord(fleet_id=1, name="f", created_at=NOW, deleted_at=None, director_member_id=3)
     monitor = msgspec.structs.replace(MEMBER, member_id=4, kind=MemberKind.MONITOR)
-    shown = json.loads(to_json(created_fleet(fleet, MEMBER, monitor)))
+    shown = json.loads(to_json(created_fleet(fleet, MEMBER, monitor, 4711)))
     assert (shown["director"]["member_id"], shown["monitor"]["kind"]) == (3, "monitor")
+    assert shown["monitor_loop"] == {"pid": 4711}
 
 
 def test_a_roster_is_one_compact_line() -> None:

@@ -1,0 +1,269 @@
+"""The protocols between coding agents and their models: what is asked, and how to answer it.
+
+Each is written down as far as the agents use it, from what they were seen to send.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+import secrets
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+from tests.agents.script import SHELL, Call, Reply, Say
+
+Json = dict[str, Any]
+
+
+@dataclass(frozen=True)
+class Asked:
+    """A conversation as an agent sends it with every question.
+
+    ``turns`` are the texts of its user, oldest first, none when this is no question of the
+    conversation; ``results`` what tools have returned, and ``results_since`` how many of those came
+    after the last turn.
+    """
+
+    turns: tuple[str, ...] = ()
+    results: tuple[str, ...] = ()
+    results_since: int = 0
+
+
+class Dialect(Protocol):
+    def read(self, request: Json) -> Asked: ...
+
+    def write(self, request: Json, reply: Reply) -> tuple[bytes, str]:
+        """The body of the answer, and its content type."""
+
+
+def dialect_of(path: str) -> Dialect | None:
+    """The protocol of a request by its path, or None if the request asks no model."""
+    path = path.partition("?")[0]
+    return next((spoken for end, spoken in _DIALECTS.items() if path.endswith(end)), None)
+
+
+class _Reading:
+    """Gathers a conversation message by message."""
+
+    def __init__(self) -> None:
+        self.turns: list[str] = []
+        self.results: list[str] = []
+        self.since = 0
+
+    def turn(self, text: str) -> None:
+        if not text.startswith(_NOT_FROM_THE_USER):
+            # Claude Code separates turns that it has merged by a line feed.
+            self.turns.append(text.removesuffix("\n"))
+            self.since = 0
+
+    def result(self, content: Any) -> None:
+        self.results.append(_text(content))
+        self.since += 1
+
+    def asked(self) -> Asked:
+        return Asked(tuple(self.turns), tuple(self.results), self.since)
+
+
+# Agents put texts of their own into the mouth of the user.
+_NOT_FROM_THE_USER = (
+    "<system-reminder>",
+    "<environment_context>",
+    "<permissions",
+    "<turn_aborted>",
+    "# AGENTS.md",
+    "[Request interrupted by user",
+)
+
+# How Claude Code passes on what its user has queued before a tool call has ended.
+_QUEUED = re.compile(
+    r"The user sent a new message while you were working:\n(?P<text>.*?)\n\nIMPORTANT: .*",
+    re.DOTALL,
+)
+
+
+def _text(content: Any) -> str:
+    """The text of a message's content, which is a string or a list of parts."""
+    if isinstance(content, str):
+        return content
+    return "\n".join(part["text"] for part in content or () if isinstance(part.get("text"), str))
+
+
+class _Messages:
+    """Anthropic's Messages, as Claude Code speaks it."""
+
+    def read(self, request: Json) -> Asked:
+        if not request.get("tools"):
+            return Asked()
+        reading = _Reading()
+        for message in request["messages"]:
+            content = message["content"]
+            if message["role"] == "system":
+                queued = _QUEUED.fullmatch(_text(content))
+                if queued is not None:
+                    reading.turn(queued["text"])
+            if message["role"] != "user":
+                continue
+            parts = [{"type": "text", "text": content}] if isinstance(content, str) else content
+            for part in parts:
+                if part["type"] == "tool_result":
+                    reading.result(part.get("content"))
+                elif part["type"] == "text":
+                    reading.turn(part["text"])
+        return reading.asked()
+
+    def write(self, request: Json, reply: Reply) -> tuple[bytes, str]:
+        head = {
+            "id": "msg_1",
+            "type": "message",
+            "role": "assistant",
+            "model": request["model"],
+            "stop_sequence": None,
+            "usage": {"input_tokens": 5, "output_tokens": 5},
+        }
+        block, empty, delta, reason = self._block(reply)
+        if not request.get("stream"):
+            return _json({**head, "content": [block], "stop_reason": reason})
+        events: list[Json] = [
+            {"type": "message_start", "message": {**head, "content": [], "stop_reason": None}},
+            {"type": "content_block_start", "index": 0, "content_block": empty},
+            {"type": "content_block_delta", "index": 0, "delta": delta},
+            {"type": "content_block_stop", "index": 0},
+            {
+                "type": "message_delta",
+                "delta": {"stop_reason": reason, "stop_sequence": None},
+                "usage": {"output_tokens": 5},
+            },
+            {"type": "message_stop"},
+        ]
+        return _stream(events)
+
+    def _block(self, reply: Reply) -> tuple[Json, Json, Json, str]:
+        """The one block of an answer: whole, as it begins, what is added to it, why it stops."""
+        if isinstance(reply, Say):
+            block: Json = {"type": "text", "text": reply.text}
+            return block, block | {"text": ""}, block | {"type": "text_delta"}, "end_turn"
+        arguments = {**reply.arguments}
+        if reply.tool == SHELL:
+            arguments["description"] = "Run a command"
+        name = "Bash" if reply.tool == SHELL else reply.tool
+        block = {"type": "tool_use", "id": _call_id(), "name": name, "input": arguments}
+        delta = {"type": "input_json_delta", "partial_json": json.dumps(arguments)}
+        return block, block | {"input": {}}, delta, "tool_use"
+
+
+class _Completions:
+    """OpenAI's Chat Completions, as opencode speaks it."""
+
+    def read(self, request: Json) -> Asked:
+        if not request.get("tools"):
+            return Asked()
+        reading = _Reading()
+        for message in request["messages"]:
+            if message["role"] == "tool":
+                reading.result(message["content"])
+            elif message["role"] == "user":
+                reading.turn(_text(message["content"]))
+        return reading.asked()
+
+    def write(self, request: Json, reply: Reply) -> tuple[bytes, str]:
+        message: Json = {"role": "assistant", "content": None}
+        if isinstance(reply, Say):
+            message["content"] = reply.text
+        else:
+            message["tool_calls"] = [{"index": 0, "id": _call_id(), **self._call(reply)}]
+        reason = "stop" if isinstance(reply, Say) else "tool_calls"
+        head = {"id": "chatcmpl-1", "created": 1, "model": request["model"]}
+        usage = {"prompt_tokens": 5, "completion_tokens": 5, "total_tokens": 10}
+        if not request.get("stream"):
+            choice = {"index": 0, "message": message, "finish_reason": reason}
+            return _json({**head, "object": "chat.completion", "choices": [choice], "usage": usage})
+        chunk = {**head, "object": "chat.completion.chunk"}
+        events = [
+            {**chunk, "choices": [{"index": 0, "delta": message, "finish_reason": None}]},
+            {
+                **chunk,
+                "choices": [{"index": 0, "delta": {}, "finish_reason": reason}],
+                "usage": usage,
+            },
+        ]
+        return _stream(events, end="data: [DONE]\n\n")
+
+    def _call(self, call: Call) -> Json:
+        arguments = {**call.arguments}
+        if call.tool == SHELL:
+            arguments["description"] = "Run a command"
+        name = "bash" if call.tool == SHELL else call.tool
+        return {"type": "function", "function": {"name": name, "arguments": json.dumps(arguments)}}
+
+
+class _Responses:
+    """OpenAI's Responses, as Codex speaks it."""
+
+    def read(self, request: Json) -> Asked:
+        reading = _Reading()
+        for item in request["input"]:
+            if item["type"] == "function_call_output":
+                reading.result(item["output"])
+            elif item["type"] == "message" and item["role"] == "user":
+                reading.turn(_text(item["content"]))
+        return reading.asked()
+
+    def write(self, request: Json, reply: Reply) -> tuple[bytes, str]:
+        item: Json
+        if isinstance(reply, Say):
+            content = {"type": "output_text", "text": reply.text, "annotations": []}
+            item = {"type": "message", "id": "msg_1", "role": "assistant", "content": [content]}
+        else:
+            item = {"type": "function_call", "id": "fc_1", "call_id": _call_id()}
+            item |= self._call(request, reply)
+        response = {
+            "id": "resp_1",
+            "object": "response",
+            "created_at": 1,
+            "model": request["model"],
+        }
+        tokens = {"input_tokens": 5, "output_tokens": 5, "total_tokens": 10}
+        done = {**response, "status": "completed", "output": [item], "usage": tokens}
+        events: list[Json] = [
+            {"type": "response.created", "response": {**response, "status": "in_progress"}},
+            {"type": "response.output_item.added", "output_index": 0, "item": item},
+            {"type": "response.output_item.done", "output_index": 0, "item": item},
+            {"type": "response.completed", "response": done},
+        ]
+        return _stream(events)
+
+    def _call(self, request: Json, call: Call) -> Json:
+        if call.tool != SHELL:
+            return {"name": call.tool, "arguments": json.dumps(call.arguments)}
+        offered = {tool.get("name") for tool in request["tools"]}
+        command = call.arguments["command"]
+        others = {name: value for name, value in call.arguments.items() if name != "command"}
+        if "exec_command" in offered:
+            return {"name": "exec_command", "arguments": json.dumps({"cmd": command, **others})}
+        return {"name": "shell_command", "arguments": json.dumps({"command": command, **others})}
+
+
+_DIALECTS: dict[str, Dialect] = {
+    "/messages": _Messages(),
+    "/chat/completions": _Completions(),
+    "/responses": _Responses(),
+}
+
+
+def _call_id() -> str:
+    return f"call_{secrets.token_hex(8)}"
+
+
+def _json(value: Json) -> tuple[bytes, str]:
+    return json.dumps(value).encode(), "application/json"
+
+
+def _stream(events: Iterable[Json], *, end: str = "") -> tuple[bytes, str]:
+    """Server-sent events, each named by its type if it has one."""
+    texts = []
+    for event in events:
+        name = f"event: {event['type']}\n" if "type" in event else ""
+        texts.append(f"{name}data: {json.dumps(event)}\n\n")
+    return ("".join(texts) + end).encode(), "text/event-stream"

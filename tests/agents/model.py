@@ -1,0 +1,134 @@
+"""A model for coding agents that answers by a script, on loopback, and remembers what it was asked.
+
+It speaks the three protocols that the agents speak: Anthropic's Messages, OpenAI's Responses (Codex)
+and OpenAI's Chat Completions (opencode). What differs between them is in :mod:`tests.agents.dialects`.
+"""
+
+from __future__ import annotations
+
+import json
+import select
+import threading
+import time
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from typing import Any
+
+from tests.agents.dialects import Asked, dialect_of
+from tests.agents.script import Reply, Rule, Say
+
+
+@dataclass
+class Exchange:
+    """One question of an agent and how it was answered.
+
+    ``finished`` says that the agent was still listening when the answer was ready; a turn that was
+    interrupted never is.
+    """
+
+    at: float
+    asked: Asked
+    reply: Reply
+    finished: bool = False
+
+
+class Model:
+    """The endpoint. ``rules`` may be replaced at any time; what none is about gets a plain answer."""
+
+    def __init__(self) -> None:
+        self.rules: Sequence[Rule] = ()
+        self._exchanges: list[Exchange] = []
+        self._lock = threading.Lock()
+        self._server = ThreadingHTTPServer(("127.0.0.1", 0), _handler(self))
+
+    @property
+    def url(self) -> str:
+        """Where it listens, without a path."""
+        return f"http://127.0.0.1:{self._server.server_address[1]}"
+
+    @contextmanager
+    def serving(self) -> Iterator[Model]:
+        thread = threading.Thread(target=self._server.serve_forever, daemon=True)
+        thread.start()
+        try:
+            yield self
+        finally:
+            self._server.shutdown()
+            self._server.server_close()
+            thread.join()
+
+    def begin(self, asked: Asked) -> Exchange:
+        """Note a question and choose the answer to it."""
+        exchange = Exchange(at=time.time(), asked=asked, reply=self._choose(asked))
+        with self._lock:
+            self._exchanges.append(exchange)
+        return exchange
+
+    def exchanges(self, opening: str = "") -> list[Exchange]:
+        """The exchanges of the conversations whose first turn begins with ``opening``, oldest first.
+
+        Questions beside the conversation, such as that for its title, are not among them.
+        """
+        with self._lock:
+            noted = list(self._exchanges)
+        return [
+            each for each in noted if each.asked.turns and each.asked.turns[0].startswith(opening)
+        ]
+
+    def openings(self) -> set[str]:
+        """The first turns of all conversations."""
+        return {each.asked.turns[0] for each in self.exchanges()}
+
+    def turns(self, opening: str = "") -> list[str]:
+        """What the user has said in a conversation so far, one text a turn, in its order."""
+        found = self.exchanges(opening)
+        return list(found[-1].asked.turns) if found else []
+
+    def _choose(self, asked: Asked) -> Reply:
+        said = asked.turns[-1] if asked.turns else ""
+        for rule in self.rules:
+            if rule.about in said and asked.results_since < len(rule.steps):
+                return rule.steps[asked.results_since]
+        return Say()
+
+
+def _handler(model: Model) -> type[BaseHTTPRequestHandler]:
+    class Handler(BaseHTTPRequestHandler):
+        protocol_version = "HTTP/1.1"
+
+        def log_message(self, *args: Any) -> None:
+            """Say nothing on stderr."""
+
+        def do_HEAD(self) -> None:
+            self._answer(b"", "text/plain")
+
+        def do_GET(self) -> None:
+            self._answer(b'{"object": "list", "data": [], "models": []}', "application/json")
+
+        def do_POST(self) -> None:
+            body = self.rfile.read(int(self.headers.get("content-length") or 0))
+            dialect = dialect_of(self.path)
+            if dialect is None:
+                self._answer(b'{"input_tokens": 1}', "application/json")
+                return
+            request = json.loads(body)
+            exchange = model.begin(dialect.read(request))
+            time.sleep(exchange.reply.seconds)
+            exchange.finished = not self._left()
+            if exchange.finished:
+                self._answer(*dialect.write(request, exchange.reply))
+
+        def _left(self) -> bool:
+            """Whether the agent has hung up meanwhile; it sends nothing while it waits."""
+            return bool(select.select([self.connection], [], [], 0)[0])
+
+        def _answer(self, body: bytes, kind: str) -> None:
+            self.send_response(200)
+            self.send_header("content-type", kind)
+            self.send_header("content-length", str(len(body)))
+            self.end_headers()
+            self.wfile.write(body)
+
+    return Handler

@@ -1,0 +1,61 @@
+"""Many sends to a real agent by senders that are killed at random."""
+
+from __future__ import annotations
+
+import os
+import random
+import re
+import time
+
+import pytest
+
+from cafleet.records import ScreenState
+from tests.agents.stage import Member, Stage
+
+pytestmark = pytest.mark.agents
+
+SENDS = int(os.environ.get("AGENT_SENDS", "5"))
+# From the start of a send to the end of its proof, with time to spare.
+LONGEST_SECONDS = 5.0
+SEED = 20
+
+
+def test_nothing_is_lost_and_nothing_typed_twice(stage: Stage, member: Member) -> None:
+    chance = random.Random(SEED)
+    before = len(stage.turns(member))
+    for number in range(SENDS):
+        process = stage.start_send(member, f"number {number}")
+        if chance.random() < 0.5:
+            time.sleep(chance.uniform(0.0, LONGEST_SECONDS))
+            process.kill()
+            process.communicate()
+        else:
+            stage.cafleet.finish(process)
+        tidy(stage, member)
+    while stage.owed(member):
+        stage.wait_for_rest(member)
+        stage.send(member, "the last one")
+        tidy(stage, member)
+    stage.wait_for_rest(member)
+    told = "\n".join(stage.turns(member)[before:])
+    rows = stage.database.rows(
+        "SELECT message_id, created_at, text, delivery_state FROM messages"
+        " WHERE owner_member_id = ? AND (text LIKE 'number %' OR text = 'the last one')",
+        member.member_id,
+    )
+    counts = dict.fromkeys(("submitted", "unsure"), 0)
+    for message_id, created_at, text, state in rows:
+        times = told.count(f"[cafleet msg {message_id} from 2 (monitor) {created_at}]\n{text}")
+        assert times == 1 or (state == "unsure" and times == 0), (message_id, state, times)
+        counts[state] += 1
+    print(f"{stage.agent}: {SENDS} sends, {len(rows)} stored, {counts}")
+    assert len(re.findall(r"\[cafleet msg ", told)) <= len(rows)
+    assert counts["submitted"] > counts["unsure"], counts
+
+
+def tidy(stage: Stage, member: Member) -> None:
+    """Clear, as a person would, a paste whose sender died and that no later pass can know again."""
+    if stage.look(member).state is not ScreenState.DRAFT or "typed" in stage.owed(member):
+        return
+    stage.keys(member, "C-u", "BSpace", "BSpace")
+    stage.wait_for_rest(member)

@@ -1,0 +1,223 @@
+"""Every query of `sql/queries/`, held to its contract without being told about it.
+
+A query must promise what it does in its header, keep that on the schema at head, run on a database
+that is in use and decode what it finds there, and be called by the program.
+"""
+
+from __future__ import annotations
+
+import re
+import sqlite3
+from collections.abc import Iterator
+from contextlib import closing
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from cafleet import records
+from cafleet.errors import DatabaseError
+from cafleet.store import codegen, queries
+from cafleet.store.connection import connect
+from cafleet.store.contract_checks import findings, uncalled
+from cafleet.store.contracts import ENUMS, Contract, Parameter, read_contracts
+from cafleet.store.files import query_file, query_namespaces
+from cafleet.store.query_text import misread
+from cafleet.store.reference import database_for_queries
+from cafleet.store.rows import Row
+from tests.sql.databases import (
+    HEAD,
+    HISTORY,
+    MONITOR_CARD,
+    insert,
+    insert_member,
+    migrate_to,
+    opened,
+    populate,
+    setup,
+)
+
+CONTRACTS = read_contracts()
+PACKAGE = Path(queries.__file__).parents[1]
+
+each_query = pytest.mark.parametrize("contract", CONTRACTS, ids=lambda contract: contract.name)
+each_file = pytest.mark.parametrize("namespace", query_namespaces())
+
+
+@pytest.fixture(scope="module")
+def schema() -> Iterator[sqlite3.Connection]:
+    with closing(database_for_queries()) as conn:
+        yield conn
+
+
+@each_query
+def test_keeps_its_promises(schema: sqlite3.Connection, contract: Contract) -> None:
+    assert findings(schema, contract) == []
+
+
+def test_every_query_is_called() -> None:
+    assert uncalled(CONTRACTS, PACKAGE) == []
+
+
+def test_every_function_has_its_query() -> None:
+    generated = {
+        name
+        for name, value in vars(queries).items()
+        if callable(value) and value.__module__ == queries.__name__
+    }
+    assert generated == {contract.name for contract in CONTRACTS}
+    assert len(CONTRACTS) == len({contract.name for contract in CONTRACTS}) > 60
+
+
+@each_file
+def test_file_is_read_as_it_is_written(namespace: str) -> None:
+    text = query_file(namespace)
+    assert misread(text) is None
+    assert text.count("-- name: ") == sum(each.namespace == namespace for each in CONTRACTS)
+    assert text.isascii()
+    assert "\r" not in text
+    assert "\t" not in text
+
+
+@each_file
+def test_file_is_named_for_the_table_of_its_queries(namespace: str) -> None:
+    with closing(database_for_queries()) as conn:
+        tables = {name for _, name, *_ in conn.execute("PRAGMA table_list")}
+    assert namespace in tables | {"sqlite_master"}
+
+
+def test_each_file_writes_its_own_table_alone() -> None:
+    with closing(database_for_queries()) as conn:
+        written = {
+            (contract.namespace, table)
+            for contract in CONTRACTS
+            if contract.shape == "change" or contract.sql.startswith("INSERT")
+            for table in tables_written(conn, contract)
+        }
+    assert {(namespace, table) for namespace, table in written if namespace != table} == set()
+
+
+def tables_written(conn: sqlite3.Connection, contract: Contract) -> set[str]:
+    """The tables that SQLite's compiler says the query writes."""
+    written: set[str] = set()
+    writing = (sqlite3.SQLITE_INSERT, sqlite3.SQLITE_UPDATE, sqlite3.SQLITE_DELETE)
+
+    def note(action: int, table: str | None, *_: str | None) -> int:
+        # A table-valued function, when first met, is reported as a write to the catalogue.
+        if action in writing and table is not None and table != "sqlite_master":
+            written.add(table)
+        return sqlite3.SQLITE_OK
+
+    conn.set_authorizer(note)
+    values = {parameter.name: None for parameter in contract.parameters}
+    conn.execute(f"EXPLAIN {contract.sql}", values).close()
+    conn.set_authorizer(None)
+    return written
+
+
+def test_every_index_is_promised_by_a_query_or_keeps_rows_apart(schema: sqlite3.Connection) -> None:
+    promised = {index for contract in CONTRACTS for index in contract.plan}
+    kept = {
+        name
+        for (name,) in schema.execute(
+            "SELECT name FROM sqlite_master WHERE type = 'index' AND sql NOT LIKE 'CREATE UNIQUE%'"
+        )
+    }
+    assert promised - {"primary key"} == kept
+
+
+def test_generated_files_are_fresh(capsys: pytest.CaptureFixture[str]) -> None:
+    assert codegen.main(["--check"]) == 0
+    assert capsys.readouterr() == ("", "")
+
+
+# --- run on a database in use
+
+
+@pytest.fixture(scope="module")
+def in_use(tmp_path_factory: pytest.TempPathFactory) -> Iterator[sqlite3.Connection]:
+    """Rows in every table, and what only setup meets: a history, two monitors, a bad card."""
+    path = tmp_path_factory.mktemp("in-use") / "fleet.db"
+    migrate_to(path, 8)
+    populate(path, 8)
+    setup(path)
+    with opened(path) as conn:
+        conn.execute(HISTORY)
+        insert(conn, "refinery_schema_history", version=1, name="baseline")
+        conn.execute("UPDATE monitor_runtime SET pid = 1")
+        conn.execute("DROP INDEX idx_members_one_active_monitor_per_fleet")
+        insert(conn, "fleets", fleet_id=3, created_at="t")
+        insert_member(conn, 9, 3, member_card_json=MONITOR_CARD)
+        insert_member(conn, 10, 3, member_card_json=MONITOR_CARD)
+        insert_member(conn, 11, 3, member_card_json="{bad")
+        for member_id in range(12, 18):
+            insert_member(conn, member_id, 3)
+        # Messages 10 to 17 are in the eight states that a delivery can be in.
+        for message_id, state in enumerate(records.DeliveryState, 10):
+            insert(
+                conn,
+                "messages",
+                message_id=message_id,
+                owner_member_id=4,
+                from_member_id=1,
+                to_member_id=4,
+                type="unicast",
+                created_at="t",
+                status_state="input_required",
+                status_timestamp="t",
+                text="x",
+                delivery_state=state,
+            )
+            insert(conn, "delivery_events", message_id=message_id, at="t", state=state)
+        insert(
+            conn,
+            "waits",
+            wait_id=1,
+            waiter_member_id=1,
+            awaited_member_id=4,
+            message_id=10,
+            started_at="t",
+            until_at="t",
+            lock_file="/tmp/lock",
+        )
+    with closing(connect(str(path))) as conn:
+        yield conn
+
+
+def value_for(parameter: Parameter, seed: int) -> Any:
+    """A value of the parameter's type: an id is ``seed``, a list all that are members and messages."""
+    type_ = parameter.type.removesuffix(" | None")
+    if type_ in ENUMS:
+        values = list(getattr(records, type_))
+        return values[seed % len(values)]
+    if type_ == "list[int]":
+        return [1, 2, 3, 4, 5, *range(9, 18)]
+    if type_ == "int":
+        return seed
+    return f"%{seed}" if parameter.name == "mux_pane_id" else "u"
+
+
+@each_query
+def test_runs_on_a_database_in_use(in_use: sqlite3.Connection, contract: Contract) -> None:
+    """With some ids it finds or changes something, and what it finds is decoded."""
+    for seed in range(1, 30):
+        values = {each.name: value_for(each, seed) for each in contract.parameters}
+        in_use.execute("BEGIN IMMEDIATE")
+        try:
+            result = getattr(queries, contract.name)(in_use, **values)
+        except DatabaseError as failure:
+            if not re.search("SQLITE_CONSTRAINT|second row", str(failure)):
+                raise
+            # A row that exists already, or refers to none: with another id it may go in.
+            continue
+        finally:
+            in_use.execute("ROLLBACK")
+        found = result if isinstance(result, list) else [result]
+        assert all(isinstance(each, Row | int | str | None) for each in found)
+        if result:
+            return
+    pytest.fail(f"{contract.source} finds and changes nothing, whatever it is given")
+
+
+def test_database_in_use_is_at_head(in_use: sqlite3.Connection) -> None:
+    assert queries.get_schema_version(in_use) == HEAD == queries.SCHEMA_VERSION

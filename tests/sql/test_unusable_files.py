@@ -1,0 +1,139 @@
+"""What stands at the path of the database, or what may not be written: one clear line each."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from tests.harness.program import CAFLEET, Program, Result, assert_refused
+from tests.sql.databases import HEAD, opened, populate, setup
+
+# Root may write everything, unless it gives up the right to.
+UNPRIVILEGED = ["setpriv", "--bounding-set=-dac_override,-dac_read_search,-fowner"]
+
+
+@pytest.fixture
+def path(tmp_path: Path, cafleet: Program) -> Path:
+    path = tmp_path / "data" / "fleet.db"
+    path.parent.mkdir()
+    cafleet.environment["CAFLEET_DATABASE_URL"] = f"sqlite:///{path}"
+    return path
+
+
+def run_unprivileged(cafleet: Program, *arguments: str) -> Result:
+    command = [*(UNPRIVILEGED if os.geteuid() == 0 else []), str(CAFLEET), *arguments]
+    process = subprocess.Popen(
+        command,
+        env=cafleet.environment,
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+    )
+    return cafleet.finish(process)
+
+
+COMMANDS = [("setup",), ("fleet", "list"), ("message", "poll", "4")]
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_folder_in_its_place(cafleet: Program, path: Path, command: tuple[str, ...]) -> None:
+    path.mkdir()
+    assert_refused(cafleet.run(*command), 1, "cannot be opened")
+    assert list(path.iterdir()) == []
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+@pytest.mark.parametrize(
+    "content", [b"not a database, but text\n" * 100, b"\x00" * 4096, b"a note\n"]
+)
+def test_other_content(
+    cafleet: Program, path: Path, command: tuple[str, ...], content: bytes
+) -> None:
+    path.write_bytes(content)
+    result = cafleet.run(*command)
+    assert_refused(result, 1, "is not an SQLite database")
+    assert path.read_bytes() == content
+
+
+def test_empty_file(cafleet: Program, path: Path) -> None:
+    path.touch()
+    assert_refused(cafleet.run("fleet", "list"), 1, "is not set up yet; run `cafleet setup`")
+    assert path.read_bytes() == b""
+    assert cafleet.run("setup").ok().stdout.endswith(f": created and migrated to {HEAD}\n")
+    assert cafleet.run("fleet", "list").ok()
+
+
+def test_no_file(cafleet: Program, path: Path) -> None:
+    assert_refused(cafleet.run("fleet", "list"), 1, "there is no database at")
+    assert not path.exists()
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_damaged_pages(cafleet: Program, path: Path, command: tuple[str, ...]) -> None:
+    setup(path)
+    populate(path, HEAD)
+    content = bytearray(path.read_bytes())
+    # The header says how long it is; every page of tables and indexes is gone.
+    content[100:] = b"\xa5" * (len(content) - 100)
+    path.write_bytes(content)
+    assert_refused(cafleet.run(*command), 1, "is damaged")
+    assert path.read_bytes() == bytes(content)
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_cut_off_file(cafleet: Program, path: Path, command: tuple[str, ...]) -> None:
+    setup(path)
+    populate(path, HEAD)
+    content = path.read_bytes()[: 3 * 4096 + 1000]
+    path.write_bytes(content)
+    result = cafleet.run(*command)
+    assert_refused(result, 1, "is damaged")
+    assert path.read_bytes() == content
+
+
+def test_file_that_may_not_be_written(cafleet: Program, path: Path) -> None:
+    setup(path)
+    with opened(path) as conn:
+        conn.execute("DELETE FROM schema_migrations WHERE version = ?", (HEAD,))
+    path.chmod(0o444)
+    path.parent.chmod(0o555)
+    try:
+        before = path.read_bytes()
+        assert_refused(run_unprivileged(cafleet, "setup"), 1, "cannot be written")
+        assert path.read_bytes() == before
+    finally:
+        path.parent.chmod(0o755)
+
+
+def test_file_that_may_not_be_read(cafleet: Program, path: Path) -> None:
+    setup(path)
+    path.chmod(0)
+    assert_refused(run_unprivileged(cafleet, "fleet", "list"), 1, "cannot be opened")
+    assert_refused(run_unprivileged(cafleet, "setup"), 1, "cannot be opened")
+
+
+def test_folder_that_may_not_be_written(cafleet: Program, path: Path) -> None:
+    path.parent.chmod(0o555)
+    try:
+        assert_refused(run_unprivileged(cafleet, "setup"), 1, "cannot be opened")
+        assert list(path.parent.iterdir()) == []
+    finally:
+        path.parent.chmod(0o755)
+
+
+def test_folder_that_cannot_be_made(cafleet: Program, path: Path) -> None:
+    path.parent.rmdir()
+    path.parent.write_text("a file\n")
+    assert_refused(cafleet.run("setup"), 1, f"the folder {path.parent} cannot be made")
+    assert path.parent.read_text() == "a file\n"
+
+
+@pytest.mark.parametrize("name", ["a b", "50%?#&.db", "é☃", "'; DROP TABLE members; --", "%41.db"])
+def test_path_is_taken_literally(cafleet: Program, path: Path, name: str) -> None:
+    odd = path.parent / name
+    cafleet.environment["CAFLEET_DATABASE_URL"] = f"sqlite:///{odd}"
+    cafleet.run("setup").ok()
+    assert [entry.name for entry in path.parent.iterdir()] == [name]

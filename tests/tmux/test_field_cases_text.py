@@ -1,0 +1,195 @@
+"""Bodies, prompts and names are data: what tmux, a shell, a terminal or the judge could obey."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import pytest
+
+from tests.harness.database import Database
+from tests.harness.fleet import Fleet, Seat, found_fleet, wait_until_resting
+from tests.harness.journals import Recorders
+from tests.harness.program import Program, assert_refused
+from tests.harness.tmux import TmuxServer
+from tests.tmux.sending import frames, send
+
+# What the notice shows of a body; where nothing is said, the body itself.
+FOR_TMUX = dict.fromkeys(
+    ["make test;", ";", "a\\;", "a;;", "a; b", "-n hello", "--", "#{pane_id} %0 #(id)", "C-c Enter"]
+)
+FOR_SHELLS_AND_AGENTS = dict.fromkeys(
+    [
+        "$(id) `id` $HOME \"q\" 'q' | > <",
+        "!ls",
+        "/quit",
+        "ask @alice",
+        "{member_id} {{}}",
+        "❯ 1. Yes",
+        "(3s • esc to interrupt)",
+        "Permission required [y/n]",
+        "é界👩‍👩‍👧 ﷽",
+    ]
+)
+FOR_TERMINALS: dict[str, str | None] = {
+    "hi\rrm -rf /tmp/x": "hi⏎rm -rf /tmp/x",
+    "a\r\nb\nc\x0bd\x0ce\x85f\u2028g\u2029h": "a⏎b⏎c⏎d⏎e⏎f⏎g⏎h",
+    "a\x1b[2Jb\x1b\x1bc\x1b[201~d": "a[2Jbc[201~d",
+    "a\x03b\x16c\x7f\x7fd\te": "abcde",
+    "a\0b": "ab",
+    "a\x9b2Jb\x90c": "a2Jbc",
+    "x" * 199 + ";" + "tail": "x" * 199 + ";…",
+    "y" * 200: None,
+    "\n\rz": "⏎⏎z",
+}
+
+
+@pytest.mark.parametrize(
+    ("agent", "bodies"),
+    [("claude", FOR_TMUX), ("codex", FOR_SHELLS_AND_AGENTS), ("opencode", FOR_TERMINALS)],
+    ids=["tmux", "shells and agents", "terminals"],
+)
+@pytest.mark.usefixtures("opencode_preset")
+def test_a_body_arrives_as_it_is_and_is_obeyed_by_nobody(
+    agent: str,
+    bodies: Mapping[str, str | None],
+    cafleet: Program,
+    database: Database,
+    tmux_server: TmuxServer,
+    recorders: Recorders,
+) -> None:
+    fleet = found_fleet(cafleet, database, tmux_server, recorders, agent=agent, members=1)
+    seat = fleet.recipient
+    seat.recording.command(menu_after_at=True)
+    tmux_server.run("copy-mode", "-t", seat.pane)
+    people = ["--from-member-id", "2", "--to-member-id", "3"]
+    for body in bodies:
+        sent = cafleet.run("message", "send", *people, "--file", "-", stdin=body.encode()).ok()
+        assert not set(sent.stdout) & {"\x1b", "\r", "\0", "\x9b"}
+    assert seat.recording.received() == b""
+    tmux_server.run("copy-mode", "-q", "-t", seat.pane)
+    assert send(cafleet, seat, "last")["state"] == "submitted"
+
+    rows = database.rows("SELECT message_id, created_at, text FROM messages ORDER BY message_id")
+    assert [text for _, _, text in rows] == [*bodies, "last"]
+    notices = [
+        f"[cafleet msg {message_id} from 2 (monitor) {created_at}]\n{bodies.get(text) or text}"
+        for message_id, created_at, text in rows
+    ]
+    assert frames(seat) == ["\n".join(notices) + " "]
+    assert seat.recording.typed().count(b"\r") == 1
+    polled = cafleet.run("message", "poll", "3", "--json").json()
+    assert [message["text"] for message in reversed(polled)] == [*bodies, "last"]
+
+
+def test_a_body_with_a_zero_byte_can_be_read_and_acknowledged(
+    fleet: Fleet, cafleet: Program, database: Database
+) -> None:
+    people = ["--from-member-id", "2", "--to-member-id", "3"]
+    sent = cafleet.run("message", "send", *people, "--file", "-", "--json", stdin=b"a\0b").json()
+    assert sent["delivery"]["state"] == "submitted"
+    [polled] = cafleet.run("message", "poll", "3", "--json").json()
+    shown = cafleet.run("message", "show", "1", "--json").json()["message"]
+    acknowledged = cafleet.run("message", "ack", "1", "--json").json()["message"]
+    assert {polled["text"], shown["text"], acknowledged["text"]} == {"a\0b"}
+    assert "\0" not in cafleet.run("message", "show", "1").ok().stdout
+    assert database.value("SELECT count(*) FROM messages") == 1
+
+
+PROMPTS = (
+    "make test;",
+    ";",
+    "--help",
+    "- [ ] check",
+    "1. Yes",
+    "❯ 2. No",
+    "esc to interrupt",
+    "look at @alice",
+    "z" * 20_000 + ";",
+    "界" * 10_000,
+)
+
+
+@pytest.mark.parametrize("agent", ["claude", "codex", "opencode"])
+@pytest.mark.usefixtures("opencode_preset")
+def test_a_prompt_arrives_as_it_is(
+    agent: str,
+    cafleet: Program,
+    database: Database,
+    tmux_server: TmuxServer,
+    recorders: Recorders,
+) -> None:
+    fleet = found_fleet(
+        cafleet, database, tmux_server, recorders, agent=agent, members=4, columns=250, rows=80
+    )
+    for seat in fleet.members:
+        seat.recording.command(menu_after_at=True)
+    # Each agent meets some of them; together they meet all.
+    start = ["claude", "codex", "opencode"].index(agent) * 3
+    prompts = PROMPTS[start : start + 4]
+    running = [
+        cafleet.start("member", "prompt", str(seat.member_id), "--json", "--", prompt)
+        for seat, prompt in zip(fleet.members, prompts, strict=True)
+    ]
+    for seat, prompt, process in zip(fleet.members, prompts, running, strict=True):
+        assert cafleet.finish(process).json()["text"] == prompt
+        assert frames(seat) == [f"{prompt} "]
+    wait_until_resting(tmux_server, fleet.monitor.pane)
+    cafleet.run("member", "ping", "2").ok()
+    [ping] = frames(fleet.monitor)
+    assert ping.startswith("cafleet message poll 2 ")
+    assert len(ping.splitlines()) == 1
+
+
+@pytest.mark.parametrize(
+    "text", ["", " ", "\n", "a\nb", "a\n", "\ra", "a\r", "a\x1bb", "a\u2028b", "a\x7f", "a\x9bb"]
+)
+def test_a_prompt_of_no_line_or_several_or_with_controls_is_refused_before_anything(
+    text: str, cafleet: Program, database: Database
+) -> None:
+    before = database.dump()
+    assert_refused(cafleet.run("member", "prompt", "3", "--", text), 2, "the text ")
+    assert database.dump() == before
+
+
+def test_long_bodies_arrive_whole_or_cut_as_the_setting_says(
+    fleet: Fleet, cafleet: Program, database: Database, tmux_server: TmuxServer
+) -> None:
+    long, wide, huge = "word " * 9_999 + "end", "界" * 20_000, "m" * 1_000_000
+    wishes = {"CAFLEET_MAX_TEXT_LEN": "60000"}
+    assert send(cafleet, fleet.recipient, long, env=wishes)["state"] == "submitted"
+    assert send(cafleet, fleet.other, wide, env=wishes)["state"] == "submitted"
+    assert frames(fleet.recipient)[0].endswith(f"]\n{long} ")
+    assert frames(fleet.other)[0].endswith(f"]\n{wide} ")
+
+    people = ["--from-member-id", "3", "--to-member-id", "2"]
+    cafleet.run("message", "send", *people, "--file", "-", stdin=huge.encode()).ok()
+    assert frames(fleet.monitor)[0].endswith("]\n" + "m" * 200 + "… ")
+    assert database.value("SELECT length(text) FROM messages WHERE message_id = 3") == len(huge)
+
+
+def test_a_name_is_made_safe_in_a_notice(
+    fleet: Fleet, cafleet: Program, database: Database
+) -> None:
+    name = "bob\rexit\t$(id) `id`\x1b[2J;"
+    wishes = ["--fleet-id", "1", "--name", name, "--description", "d", "--json", "--", "hi"]
+    made = cafleet.run("member", "create", *wishes, pane=fleet.director.pane).json()
+    assert made["name"] == name
+    assert send(cafleet, fleet.recipient, "x", sender=made["member_id"])["state"] == "submitted"
+    head = f"[cafleet msg 1 from {made['member_id']} (bob⏎exit⏎$﹙id) ˋidˋ[2J;) "
+    assert frames(fleet.recipient)[0].startswith(head)
+
+
+def test_many_notices_are_one_payload_of_the_ten_newest(
+    fleet: Fleet, cafleet: Program, database: Database, tmux_server: TmuxServer
+) -> None:
+    seat: Seat = fleet.recipient
+    tmux_server.run("copy-mode", "-t", seat.pane)
+    for number in range(1, 13):
+        assert send(cafleet, seat, f"number {number}.")["state"] == "held"
+    tmux_server.run("copy-mode", "-q", "-t", seat.pane)
+    assert send(cafleet, seat, "number 13.")["state"] == "submitted"
+    [payload] = frames(seat)
+    first, *rest = payload.splitlines()
+    assert first == "[cafleet] 3 older messages: cafleet message poll"
+    assert [line.rstrip() for line in rest[1::2]] == [f"number {n}." for n in range(4, 14)]
+    assert database.rows("SELECT DISTINCT delivery_state FROM messages") == [("submitted",)]

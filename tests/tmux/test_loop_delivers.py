@@ -1,0 +1,239 @@
+"""The courier at work: what is owed is typed once, by whoever lives, and nothing is lost."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import time
+from contextlib import suppress
+from pathlib import Path
+
+import pytest
+
+from tests.harness.crew import CrewMaker
+from tests.harness.fleet import Fleet, wait_until_resting
+from tests.harness.loops import (
+    all_states,
+    kill_loop,
+    loops,
+    owner,
+    running,
+    settled,
+    wait_for_owner,
+    wait_for_states,
+)
+from tests.harness.program import Program
+from tests.harness.registry import Registry
+from tests.harness.waiting import wait_for
+from tests.tmux.sending import frames, send
+
+ALICE, BOB = 3, 4
+SENDS = 60
+APART = ["unshare", "-p", "--fork", "--mount-proc"]
+
+
+@pytest.fixture
+def two(crew: CrewMaker, registry: Registry) -> Fleet:
+    """Alice and Bob; the monitor is pending and its wakes are off."""
+    fleet = crew.make("alice", "bob")
+    registry.rows("INSERT INTO monitor_runtime (fleet_id, wake_interval_seconds) VALUES (1, 0)")
+    return fleet
+
+
+def post(registry: Registry, *texts: str, to: int = BOB, sender: int = ALICE) -> list[int]:
+    """Messages as another process commits them."""
+    return [registry.message(sender, to, text, delivery_state="queued") for text in texts]
+
+
+def test_what_a_working_member_is_owed_becomes_one_turn_when_it_rests(
+    two: Fleet, crew: CrewMaker, cafleet: Program, registry: Registry
+) -> None:
+    seat = two.other
+    seat.recording.command(work=1000)
+    wait_for(lambda: "interrupt" in crew.server.screen(seat.pane), "Bob works")
+    with running(cafleet, registry):
+        ids = post(registry, *(f"body-{number}." for number in range(20)))
+        wait_for_states(registry, "held")
+        # What is acknowledged before it was typed is never typed.
+        cafleet.run("message", "ack", str(ids[15])).ok()
+        assert seat.recording.received() == b""
+        seat.recording.command(work=0)
+        wait_for_states(registry, "submitted", "seen")
+    [turn] = frames(seat)
+    assert turn.startswith("[cafleet] 9 older messages: cafleet message poll")
+    told = [number for number in range(20) if f"body-{number}." in turn]
+    assert told == [9, 10, 11, 12, 13, 14, 16, 17, 18, 19]
+    assert all_states(registry)[ids[15]] == "seen"
+
+
+def test_a_notice_for_a_resting_pane_is_typed_at_once(
+    two: Fleet, cafleet: Program, registry: Registry
+) -> None:
+    with running(cafleet, registry):
+        for number in range(3):
+            began = time.time()
+            [message_id] = post(registry, f"body-{number}.", to=(ALICE, BOB)[number % 2])
+            assert settled(registry, message_id)["state"] == "submitted"
+            seat = two.members[number % 2]
+            at = [event["at"] for event in seat.recording.events("bytes") if event["at"] > began]
+            assert at[0] - began < 5
+
+
+def test_a_pane_that_is_locked_keeps_nobody_else_waiting(
+    two: Fleet, cafleet: Program, registry: Registry
+) -> None:
+    from cafleet.panes import pane_lock
+
+    with pytest.MonkeyPatch.context() as here:
+        here.setenv("XDG_RUNTIME_DIR", cafleet.environment["XDG_RUNTIME_DIR"])
+        socket = registry.value("SELECT mux_socket FROM member_placements WHERE member_id = 3")
+        with running(cafleet, registry), pane_lock(socket, two.recipient.pane):
+            [waits] = post(registry, "for Alice", to=ALICE, sender=BOB)
+            [goes] = post(registry, "for Bob")
+            assert settled(registry, goes)["state"] == "submitted"
+            [later] = post(registry, "again for Bob")
+            assert settled(registry, later)["state"] == "submitted"
+            assert settled(registry, waits) == {
+                "state": "held",
+                "reason": "another process is typing into the pane",
+            }
+            assert two.recipient.recording.received() == b""
+
+
+def test_a_courier_that_is_killed_again_and_again_types_nothing_twice_and_loses_nothing(
+    two: Fleet, cafleet: Program, registry: Registry, tmp_path: Path
+) -> None:
+    kills = 0
+    for number in range(SENDS):
+        post(registry, f"body-{number}.", to=(ALICE, BOB)[number % 2], sender=7 - ALICE)
+        if number % 6 == 0:
+            cafleet.run("message", "send", "--from-member-id", "3", "--to-member-id", "4", "x").ok()
+            wait_for_owner(registry)
+        time.sleep(0.35)
+        if number % 6 == 5:
+            pid = owner(registry)
+            if pid is not None and pid in loops(tmp_path):
+                kill_loop(registry)
+                kills += 1
+    assert kills >= 5
+    cafleet.run("message", "send", "--from-member-id", "3", "--to-member-id", "4", "end").ok()
+    states = wait_for_states(registry, "submitted", "unsure", seconds=60)
+    bodies = dict(registry.rows("SELECT message_id, text FROM messages"))
+    typed = ["\n".join(frames(seat)) for seat in two.members]
+    for message_id, state in states.items():
+        if bodies[message_id].startswith("body-"):
+            times = sum(text.count(f"\n{bodies[message_id]}") for text in typed)
+            assert times <= 1, bodies[message_id]
+            # A kill between mark and paste cannot be told from one after it.
+            assert times == 1 or state == "unsure" or _is_left_out(typed), bodies[message_id]
+    assert sum(state == "unsure" for state in states.values()) <= 2 * kills * 3
+
+
+def _is_left_out(typed: list[str]) -> bool:
+    """Whether a turn told of more messages than it named."""
+    return any("older messages: cafleet message poll" in text for text in typed)
+
+
+def test_whoever_leaves_something_owed_starts_the_loop_that_delivers_it(
+    two: Fleet, cafleet: Program, registry: Registry, tmp_path: Path
+) -> None:
+    assert send(cafleet, two.other, "first", sender=ALICE)["state"] == "submitted"
+    first = wait_for_owner(registry)
+    kill_loop(registry)
+    people = ["--from-member-id", str(ALICE)]
+    sent = cafleet.run("message", "broadcast", *people, "--json", "second")
+    assert sent.stderr == ""
+    assert wait_for_owner(registry, other_than=first) in loops(tmp_path)
+    wait_for_states(registry, "submitted")
+    assert [text.count("second") for text in frames(two.other)] == [0, 1]
+
+
+def test_of_many_senders_without_a_loop_one_starts_it(
+    two: Fleet, cafleet: Program, registry: Registry, tmp_path: Path
+) -> None:
+    words = ["message", "send", "--from-member-id", "3", "--to-member-id", "4", "go"]
+    for process in [cafleet.start(*words) for _ in range(6)]:
+        assert cafleet.finish(process).ok().stderr == ""
+    assert wait_for_states(registry, "submitted")
+    log = Path(f"{registry.path}.loop-1.log").read_text()
+    assert log.count("monitor loop started") == 1
+    assert len(loops(tmp_path)) == 1
+
+
+@pytest.mark.parametrize("cause", ["no tmux on PATH", "no socket"])
+def test_where_tmux_cannot_be_reached_the_message_stays_queued_and_the_sender_is_told(
+    two: Fleet, cafleet: Program, registry: Registry, tmp_path: Path, cause: str
+) -> None:
+    env = {}
+    if cause == "no tmux on PATH":
+        env["PATH"] = str(tmp_path)
+    else:
+        registry.rows("UPDATE member_placements SET mux_socket = ?", str(tmp_path / "none"))
+    words = ["--from-member-id", "3", "--to-member-id", "4", "--json", "--", "hello"]
+    sent = cafleet.run("message", "send", *words, env=env)
+    assert sent.json()["delivery"] == {"state": "queued", "reason": None}
+    [warning] = sent.stderr.splitlines()
+    assert warning.startswith(
+        "Warning: no courier runs for fleet 1, start it with `cafleet monitor"
+    )
+    assert "do not send it again" in warning
+    assert loops(tmp_path) == []
+    assert registry.value("SELECT delivery_state FROM messages") == "queued"
+
+
+def test_a_message_from_inside_another_pid_namespace_is_delivered(
+    two: Fleet, cafleet: Program, registry: Registry, tmp_path: Path
+) -> None:
+    with suppress(OSError):
+        if subprocess.run([*APART, "true"], capture_output=True).returncode:
+            pytest.skip("namespaces may not be made here")
+    with running(cafleet, registry) as loop:
+        words = ["message", "send", "--from-member-id", "3", "--to-member-id", "4", "hello"]
+        command = [*APART, cafleet.path, *words]
+        done = subprocess.run(command, env=cafleet.environment, capture_output=True, timeout=60)
+        assert (done.returncode, done.stderr) == (0, b"")
+        assert settled(registry, 1)["state"] == "submitted"
+        assert loops(tmp_path) == [loop.pid]
+
+
+def test_a_gone_pane_is_tried_again_when_the_member_has_another(
+    two: Fleet, crew: CrewMaker, cafleet: Program, registry: Registry
+) -> None:
+    crew.server.run("kill-pane", "-t", two.other.pane)
+    with running(cafleet, registry):
+        post(registry, "hello")
+        assert settled(registry, 1)["state"] == "unreachable"
+        registry.rows("DELETE FROM member_placements WHERE member_id = ?", BOB)
+        seat = crew.seat(1, BOB, two.director.pane)
+        wait_until_resting(crew.server, seat.pane)
+        wait_for_states(registry, "submitted")
+        assert seat.recording.typed().count(b"hello") == 1
+
+
+def test_an_unreachable_server_is_tried_again_as_soon_as_its_socket_is_back(
+    two: Fleet, crew: CrewMaker, cafleet: Program, registry: Registry
+) -> None:
+    server = int(crew.server.ask(two.other.pane, "#{pid}"))
+    with running(cafleet, registry):
+        Path(crew.server.socket).unlink()
+        post(registry, "hello")
+        assert settled(registry, 1)["state"] == "unreachable"
+        # tmux makes its socket anew.
+        os.kill(server, signal.SIGUSR1)
+        began = time.monotonic()
+        wait_for_states(registry, "submitted", seconds=60)
+        assert time.monotonic() - began < 25
+
+
+def test_a_signal_in_the_middle_of_typing_lets_the_proof_be_found(
+    two: Fleet, cafleet: Program, registry: Registry
+) -> None:
+    with running(cafleet, registry) as loop:
+        post(registry, "hello")
+        wait_for(lambda: all_states(registry)[1] == "typed", "it is being typed")
+        loop.terminate()
+        loop.communicate(timeout=30)
+        assert loop.returncode == 0
+    assert all_states(registry) == {1: "submitted"}
+    assert len(frames(two.other)) == 1

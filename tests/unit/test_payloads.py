@@ -1,0 +1,110 @@
+"""What is typed into panes: one line or two per notice, and nothing that anybody would obey."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from cafleet.courier.payloads import (
+    NOTICES_PER_PAYLOAD,
+    Watched,
+    flattened,
+    marker,
+    notices,
+    poll_request,
+    safe_name,
+    wake_line,
+)
+from cafleet.records import CodingAgent, DeliveryState, ScreenState
+from cafleet.store.rows import OwedRow
+
+AT = "2026-05-05T05:42:11.123456+00:00"
+
+
+def owed(message_id: int = 7, text: str = "hello", name: str | None = "ann") -> OwedRow:
+    return OwedRow(
+        message_id=message_id,
+        owner_member_id=4,
+        from_member_id=3,
+        from_name=name,
+        created_at=AT,
+        text=text,
+        delivery_state=DeliveryState.QUEUED,
+        urgent=0,
+        held_since=None,
+    )
+
+
+def test_a_notice_is_its_head_and_its_body_and_ends_in_a_space() -> None:
+    assert notices([owed()], 200) == f"[cafleet msg 7 from 3 (ann) {AT}]\nhello "
+    assert notices([owed(name=None)], 200).startswith("[cafleet msg 7 from 3 (unknown) ")
+    assert marker(owed()) == ("[cafleet msg 7 from", f"{AT}]")
+
+
+def test_beyond_ten_the_newest_are_told_and_how_many_more() -> None:
+    ten = notices([owed(number) for number in range(1, 11)], 200)
+    assert ten.count("[cafleet msg") == NOTICES_PER_PAYLOAD == 10
+    assert "older" not in ten
+    lines = notices([owed(number) for number in range(1, 14)], 200).split("\n")
+    assert lines[0] == "[cafleet] 3 older messages: cafleet message poll"
+    assert [line.split()[2] for line in lines[1::2]] == [str(number) for number in range(4, 14)]
+
+
+@pytest.mark.parametrize(
+    ("body", "shown"),
+    [
+        ("hi\rrm -rf /", "hi⏎rm -rf /"),
+        ("a\r\nb\n\nc", "a⏎b⏎⏎c"),
+        ("a\x1b[2Jb", "a[2Jb"),
+        ("a\x03b\x16\x7f\x9b", "ab"),
+        ("a\u2028b\u2029c\x85d\ve\ff", "a⏎b⏎c⏎d⏎e⏎f"),
+        ("x" * 201, "x" * 200 + "…"),
+        ("x" * 200, "x" * 200),
+        ("\r\n" * 101, "⏎" * 100 + "…"),
+    ],
+)
+def test_a_body_is_cut_then_made_one_line(body: str, shown: str) -> None:
+    assert flattened(body, 200) == shown
+
+
+@given(st.text())
+def test_nothing_typed_holds_a_control_character(text: str) -> None:
+    typed = [
+        flattened(text, 50),
+        safe_name(text),
+        wake_line(1, [watched(text)], watched(text)),
+        poll_request(3),
+    ]
+    for line in typed:
+        assert not any(ord(c) < 32 or 127 <= ord(c) < 160 or c in "\u2028\u2029" for c in line)
+    assert "`" not in safe_name(text)
+    assert "$(" not in safe_name(text)
+    assert len(flattened(text, 50)) <= 51
+
+
+def watched(name: str = "ann", *, seconds: int = 0, screen: ScreenState | None = None) -> Watched:
+    return Watched(
+        member_id=3,
+        name=name,
+        agent=CodingAgent.CODEX,
+        unacked=2,
+        screen=screen,
+        seconds=seconds,
+    )
+
+
+def test_a_wake_says_how_long_a_screen_has_been_so() -> None:
+    line = wake_line(9, [watched(seconds=190, screen=ScreenState.DRAFT)], None)
+    assert line == (
+        "[cafleet] tick: fleet 9, 1 member to check: 3 (ann; codex; unacked 2; draft since 3m); "
+        "Director: unknown. Follow the monitor protocol, then resume any interrupted work. "
+    )
+    assert wake_line(9, [], watched()).startswith("[cafleet] tick: fleet 9, no members to check; ")
+    assert ", 2 members to check: 3 (" in wake_line(9, [watched(), watched()], None)
+
+
+def test_a_ping_asks_to_poll_and_to_go_on() -> None:
+    assert poll_request(3).startswith("cafleet message poll 3 ")
+    assert "resume any unfinished work" in poll_request(3)
+    assert "\n" not in poll_request(3)
