@@ -46,8 +46,12 @@ def holds_marker(look: Look, marker: Sequence[str]) -> bool:
 
 
 def holds_end(look: Look, text: str) -> bool:
-    """Whether the end of ``text`` stands in the transcript, however wrapped."""
-    return compact(text)[-_TELLING_IN_TRANSCRIPT:] in compact(look.transcript)
+    """Whether the end of ``text`` stands in the transcript, however wrapped.
+
+    Codex shows a shell command there without the ``!`` that it was typed with.
+    """
+    shown = compact(text).removeprefix("!")
+    return shown[-_TELLING_IN_TRANSCRIPT:] in compact(look.transcript)
 
 
 def compact(text: str) -> str:
