@@ -41,7 +41,7 @@ def _wrap_line(line: str, columns: int) -> list[str]:
     blank = -1
     for index, character in enumerate(line):
         size = _cells(character)
-        if used + size > columns and index > start:
+        while used + size > columns and index > start:
             cut = blank + 1 if blank >= start else index
             rows.append(line[start:cut])
             used = width(line[cut:index])

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator
 
 from cafleet.broker import fleets, members, monitor
 from cafleet.courier.liveness import is_running
-from cafleet.courier.starting import can_reach_server
+from cafleet.courier.starting import is_server_listening
 from cafleet.errors import CafleetError
 from cafleet.operations.findings import Courier, CourierState, OrphanPane
 from cafleet.panes import CallerPane, Multiplexer, PaneTag, multiplexer, parse_tag
@@ -61,7 +61,7 @@ def _courier(conn: Connection, database: str, fleet_id: int) -> CourierState:
     row = monitor.runtime(conn, fleet_id=fleet_id)
     if row is not None and row.stopped_at is not None:
         return CourierState.STOPPED
-    if can_reach_server(conn, fleet_id=fleet_id):
+    if is_server_listening(conn, fleet_id=fleet_id):
         return CourierState.MISSING
     return CourierState.UNREACHABLE
 

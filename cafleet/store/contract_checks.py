@@ -193,13 +193,12 @@ def _result_columns(conn: sqlite3.Connection, contract: Contract) -> list[str]:
     inserting = re.search(r"\bINSERT\b.*\bRETURNING\s+(.+?);?$", contract.sql, re.DOTALL)
     if inserting:
         return inserting[1].split(", ")
-    conn.execute("SAVEPOINT look")
+    conn.execute("BEGIN")
     try:
         cursor = conn.execute(contract.sql, _samples(contract))
         return [column[0] for column in cursor.description]
     finally:
-        conn.execute("ROLLBACK TO look")
-        conn.execute("RELEASE look")
+        conn.execute("ROLLBACK")
 
 
 def _samples(contract: Contract) -> dict[str, int | str]:

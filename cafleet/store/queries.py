@@ -1217,7 +1217,7 @@ def list_gone_recipients(
 ) -> list[MemberIdRow]:
     """Which recipients of some deliveries had no pane any more when they were last looked for.
 
-    Source: sql/queries/messages.sql:414, by primary key.
+    Source: sql/queries/messages.sql:417, by primary key.
     """
     return many(
         conn,
