@@ -2,14 +2,23 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
 import sys
 from pathlib import Path
 
-from tests.sql.databases import HEAD, migrate_to, opened, populate, publish, rows, setup
+from cafleet import __version__
+from tests.sql.databases import HEAD, insert, migrate_to, opened, populate, publish, rows, setup
 
 ROOT = Path(__file__).parents[2]
 PROCESSES = 16
+
+
+def home_of(paths: list[Path]) -> Path:
+    """Where the assets go that a race installs: never into the home of whoever runs the tests."""
+    home = paths[0].parent / "home"
+    home.mkdir(parents=True, exist_ok=True)
+    return home
 
 
 def race(paths: list[Path], *command: str) -> str:
@@ -18,6 +27,7 @@ def race(paths: list[Path], *command: str) -> str:
         [sys.executable, "-m", "tests.sql.racers", str(PROCESSES), *command],
         input="".join(f"{path}\n" for path in paths),
         cwd=ROOT,
+        env={**os.environ, "HOME": str(home_of(paths))},
         capture_output=True,
         text=True,
         timeout=120,
@@ -76,5 +86,13 @@ def test_polls_of_a_database_put_back_to_a_rollback_journal(tmp_path: Path) -> N
     populate(path, HEAD)
     with opened(path) as conn:
         assert conn.execute("PRAGMA journal_mode = DELETE").fetchone() == ("delete",)
+        insert(
+            conn,
+            "asset_installs",
+            coding_agent="claude",
+            path=str(home_of([path]) / ".claude"),
+            cafleet_version=__version__,
+            installed_at="2026-01-01T00:00:00.000000+00:00",
+        )
     said = race([path, path], "message", "poll", "4")
     assert said.count("text 1 ") == 2 * PROCESSES

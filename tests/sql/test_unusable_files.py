@@ -62,7 +62,8 @@ def test_empty_file(cafleet: Program, path: Path) -> None:
     path.touch()
     assert_refused(cafleet.run("fleet", "list"), 1, "is not set up yet; run `cafleet setup`")
     assert path.read_bytes() == b""
-    assert cafleet.run("setup").ok().stdout.endswith(f": created and migrated to {HEAD}\n")
+    said = cafleet.run("setup").ok().stdout
+    assert said.splitlines()[0].endswith(f": created and migrated to {HEAD}")
     assert cafleet.run("fleet", "list").ok()
 
 
