@@ -51,7 +51,7 @@ def test_setups_of_a_new_database(tmp_path: Path) -> None:
     said = race(paths, "setup")
     for path in paths:
         assert_at_head(path)
-        of_this = [line for line in said.splitlines() if f"{path.parent.name}/" in line]
+        of_this = [line for line in said.splitlines() if f"{path.parent.name}/fleet.db" in line]
         assert sorted(line.partition(": ")[2] for line in of_this) == [
             *[f"already at {HEAD}"] * (PROCESSES - 1),
             f"created and migrated to {HEAD}",
