@@ -12,6 +12,8 @@ from cafleet.screens import Look
 # Composers and transcripts scroll; so much of the end of a text tells it from any other.
 _TELLING = 40
 _TELLING_IN_TRANSCRIPT = 80
+# Of what a low pane leaves in sight of a text that was just submitted, fewer may be there by chance.
+_TELLING_AT_THE_TOP = 4
 
 
 def holds_only(look: Look, text: str, agent: CodingAgent, *, folded: bool) -> bool:
@@ -52,6 +54,16 @@ def holds_end(look: Look, text: str) -> bool:
     """
     shown = compact(text).removeprefix("!")
     return shown[-_TELLING_IN_TRANSCRIPT:] in compact(look.transcript)
+
+
+def begins_with_end(look: Look, text: str, before: Look) -> bool:
+    """Whether the transcript, as far as it is in sight, begins with the end of ``text``, which was
+    not there ``before``."""
+    transcript, wanted = compact(look.transcript), compact(text)
+    for length in range(min(len(transcript), len(wanted)), _TELLING_AT_THE_TOP - 1, -1):
+        if transcript.startswith(wanted[-length:]):
+            return wanted[-length:] not in compact(before.transcript)
+    return False
 
 
 def compact(text: str) -> str:

@@ -13,7 +13,7 @@ from enum import StrEnum
 
 import msgspec
 
-from cafleet.agents.echo import holds_end, holds_marker, holds_only
+from cafleet.agents.echo import begins_with_end, holds_end, holds_marker, holds_only
 from cafleet.courier.looking import Sight, Target, look_at
 from cafleet.errors import MultiplexerTimeoutError, PaneGoneError
 from cafleet.panes import Multiplexer
@@ -68,6 +68,7 @@ class _Attempt:
         self.fresh = fresh
         self.enters = 0
         self.waited = 0.0
+        self.drafted: Look | None = None
         self.outcome: Outcome | None = None
 
     def judge(self, sight: Sight) -> bool:
@@ -76,6 +77,7 @@ class _Attempt:
         if look.state in {ScreenState.GONE, ScreenState.SHELL}:
             self._end(Fate.UNSURE, f"{look.state}: {look.cue}")
         elif holds_only(look, self.draft.text, self.draft.target.agent, folded=self.fresh):
+            self.drafted = look
             return self._is_enter_due()
         elif proof := self._proof(look):
             self._end(Fate.SUBMITTED, proof)
@@ -109,8 +111,11 @@ class _Attempt:
     def _is_in_transcript(self, look: Look) -> bool:
         if self._has_marker(look):
             return True
+        if not self.enters or self.drafted is None:
+            return False
         # The composer has held the text before an Enter; long ones leave but their end in sight.
-        return self.enters > 0 and holds_end(look, self.draft.text)
+        text = self.draft.text
+        return holds_end(look, text) or begins_with_end(look, text, self.drafted)
 
     def _has_marker(self, look: Look) -> bool:
         return bool(self.draft.marker) and holds_marker(look, self.draft.marker)

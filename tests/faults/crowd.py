@@ -28,7 +28,7 @@ _AGENTS = ("claude", "codex", "opencode")
 
 @dataclass
 class Agent:
-    """A member and the simulated agent in its pane.
+    """A member and the simulated agent in its pane of ``rows`` rows, 0 where that changes.
 
     ``events`` is the journal as far as it was read. ``spans`` are times, in seconds since the
     epoch, at which something was the matter with the pane that the courier cannot look behind.
@@ -39,6 +39,7 @@ class Agent:
     pane: str
     command: list[str]
     recording: Recording
+    rows: int
     events: list[dict[str, Any]] = field(default_factory=list)
     spans: list[tuple[float, float, str]] = field(default_factory=list)
     _read: int = 0
@@ -102,7 +103,8 @@ def gather(
             mux_window_id=window,
             coding_agent=agent,
         )
-        crowd.agents.append(Agent(member_id, kind, pane, command, recorders.of(pane)))
+        steady = 0 if kind.trouble == "resize" else rows
+        crowd.agents.append(Agent(member_id, kind, pane, command, recorders.of(pane), steady))
     for each in crowd.agents:
         each.recording.started()
         wait_until_resting(server, each.pane)

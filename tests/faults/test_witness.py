@@ -39,8 +39,8 @@ def event(name: str, at: float = 11.0, **details: Any) -> dict[str, Any]:
     return {"at": at, "event": name, **details}
 
 
-def agent(*events: dict[str, Any], member_id: int = MEMBER) -> Agent:
-    made = Agent(member_id, Kind(name="plain"), "%1", [], Recording(Path(), "%1"))
+def agent(*events: dict[str, Any], member_id: int = MEMBER, rows: int = 12) -> Agent:
+    made = Agent(member_id, Kind(name="plain"), "%1", [], Recording(Path(), "%1"), rows)
     made.events += events
     return made
 
@@ -112,6 +112,8 @@ def test_an_unsure_notice_needs_a_reason() -> None:
     history = [*typed(7), Change(7, MEMBER, 12.0, "unsure", "")]
     assert doubts(history, [agent(*GOOD)], [13.0])[1] != []
     assert doubts(history, [agent(*GOOD)], [11.0]) == ({"kill (submitted)": 1}, [])
+    assert doubts(history, [agent(*GOOD, rows=24)], [11.0])[1] != []
+    assert doubts(history, [agent(GOOD[0], rows=24)], [11.0]) == ({"kill (typed)": 1}, [])
     asked = agent()
     asked.spans.append((5.0, 9.5, "question"))
     assert doubts(history, [asked], []) == ({"question (not typed)": 1}, [])

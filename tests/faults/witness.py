@@ -14,6 +14,8 @@ from tests.faults.posting import Letter
 from tests.harness.database import Database
 
 SHOWN = 10  # notices that one payload tells in full
+# So many hold the newest notice and the answer to it.
+ROOMY_ROWS = 24
 _PASTE = re.compile(rb"\x1b\[200~(.*?)\x1b\[201~", re.DOTALL)
 _MARKER = re.compile(r"^\[cafleet msg (\d+) from ", re.MULTILINE)
 _LEFT_OUT = re.compile(r"\A\[cafleet\] (\d+) older messages: ")
@@ -164,9 +166,10 @@ def doubts(
     without a good reason.
 
     A good one is something between marking and settling that no look can see behind: the courier
-    was killed, or a question, a draft, copy mode or the end of the agent came in between.
+    was killed, or a question, a draft, copy mode or the end of the agent came in between. After a
+    kill, the next courier has to see a notice that stands in a transcript with room for all of it.
     """
-    spans = {agent.member_id: agent.spans for agent in agents}
+    by_id = {agent.member_id: agent for agent in agents}
     typed: dict[int, Change] = {}
     reasons: Counter[str] = Counter()
     faults = []
@@ -176,17 +179,14 @@ def doubts(
             typed[change.message_id] = change
         if change.state != "unsure":
             continue
-        begin, end = typed[change.message_id].at, change.at
-        found = {
-            what
-            for start, stop, what in spans.get(change.owner, [])
-            if start <= end and stop >= begin
-        }
+        begin, end, agent = typed[change.message_id].at, change.at, by_id[change.owner]
+        found = {what for start, stop, what in agent.spans if start <= end and stop >= begin}
         if any(begin <= kill <= end for kill in kills):
             found.add("kill")
         truth = truths.get(change.message_id, "not typed")
         reasons[f"{'+'.join(sorted(found)) or 'no reason'} ({truth})"] += 1
-        if not found:
+        visible = found == {"kill"} and truth == "submitted" and agent.rows >= ROOMY_ROWS
+        if not found or visible:
             faults.append(f"nothing explains {change}, typed {end - begin:.1f} s before ({truth})")
     return reasons, faults
 

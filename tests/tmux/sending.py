@@ -32,11 +32,14 @@ def start_send(
 
 def send(cafleet: Program, seat: Seat, text: str, *options: str, **more: Any) -> dict[str, Any]:
     """Send ``text``; the state and the reason of its notice once the courier has looked."""
-    sent = cafleet.finish(start_send(cafleet, seat, text, *options, **more)).json()
-    assert sent["message"]["text"] == text
-    return settled(
-        Database.at(cafleet.environment["CAFLEET_DATABASE_URL"]), sent["message"]["message_id"]
-    )
+    return outcome(cafleet, start_send(cafleet, seat, text, *options, **more))
+
+
+def outcome(cafleet: Program, process: subprocess.Popen[bytes]) -> dict[str, Any]:
+    """The same for what :func:`start_send` began."""
+    sent = cafleet.finish(process).json()
+    database = Database.at(cafleet.environment["CAFLEET_DATABASE_URL"])
+    return settled(database, sent["message"]["message_id"])
 
 
 def start_pass(

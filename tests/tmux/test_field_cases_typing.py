@@ -11,7 +11,7 @@ from tests.harness.fleet import Fleet, Seat, found_fleet, wait_until_resting
 from tests.harness.journals import Recorders
 from tests.harness.program import Program
 from tests.harness.tmux import TmuxServer
-from tests.tmux.sending import frames, send, start_send, states
+from tests.tmux.sending import frames, outcome, send, start_send, states
 
 # What the agent does, what becomes of the notice, and how many Enters it gets.
 MISHAPS: dict[str, tuple[dict[str, Any], str, range]] = {
@@ -50,7 +50,7 @@ def test_enter_is_pressed_only_on_what_was_typed_and_nothing_else(
         seat.recording.command(**MISHAPS[name][0])
     body = "one line; and @another"
     for running in [start_send(cafleet, seat, body) for seat in cases.values()]:
-        cafleet.finish(running).ok()
+        outcome(cafleet, running)
     for name, seat in cases.items():
         _, state, enters = MISHAPS[name]
         assert states(database, seat) == {body: state}, name
@@ -63,7 +63,7 @@ def test_enter_is_pressed_only_on_what_was_typed_and_nothing_else(
     unsure = [seat for name, seat in cases.items() if MISHAPS[name][1] == "unsure"]
     typed = [seat.recording.typed() for seat in unsure]
     for running in [start_send(cafleet, seat, "next") for seat in unsure]:
-        assert cafleet.finish(running).json()["delivery"]["state"] == "held"
+        assert outcome(cafleet, running)["state"] == "held"
     assert [seat.recording.typed() for seat in unsure] == typed
 
 
@@ -96,7 +96,7 @@ def test_enter_comes_alone_and_well_after_the_text(
             for seat, body in zip(fleet.members, bodies, strict=True)
         ]
         for process in running:
-            assert cafleet.finish(process).json()["delivery"]["state"] == "submitted"
+            assert outcome(cafleet, process)["state"] == "submitted"
         for seat in fleet.members:
             assert_last_enter_stood_alone(seat)
             assert len(frames(seat)) == turn + 1

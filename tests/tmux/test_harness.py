@@ -7,6 +7,7 @@ from cafleet.records import CodingAgent, ScreenState
 from tests.harness.database import Database
 from tests.harness.fleet import Fleet, found_fleet
 from tests.harness.journals import PASTE_END, PASTE_START, Recorders
+from tests.harness.loops import wait_for_states
 from tests.harness.pictures import picture
 from tests.harness.program import Program, assert_refused
 from tests.harness.tmux import TmuxServer
@@ -37,10 +38,13 @@ def test_a_fleet_of_four_rests_in_panes_that_record_every_byte(
     assert database.value("SELECT count(*) FROM messages") == 1
 
 
-def test_a_question_and_a_draft_keep_every_byte_away(fleet: Fleet, cafleet: Program) -> None:
+def test_a_question_and_a_draft_keep_every_byte_away(
+    fleet: Fleet, cafleet: Program, database: Database
+) -> None:
     fleet.recipient.recording.command(question=True)
     fleet.other.recording.command(type="half a thought")
     cafleet.run("message", "broadcast", "--from-member-id", "2", "1 2 3 go").ok()
+    wait_for_states(database, "held", "submitted")
     for seat in (fleet.recipient, fleet.other):
         assert seat.recording.received() == b""
         assert seat.recording.events("approved", "dismissed") == []
