@@ -21,11 +21,13 @@ from cafleet.errors import MultiplexerError, MultiplexerTimeoutError, PaneGoneEr
 from cafleet.panes.runner import run
 from cafleet.panes.script import Reply, ask, is_pane_id, pane_gone
 
-_FLAGS = ("pane_dead", "pane_input_off")
+_FLAGS = ("pane_dead", "pane_input_off", "pane_in_mode")
 _DONE = "typed"
 # Each text takes a tmux of its own, which mostly waits.
 _LOADERS = 4
 _TAKES_INPUT = "#{==:#{pane_dead}#{pane_input_off},00}"
+# In copy mode tmux 3.3a asks that mode's screen whether to bracket, and does not.
+_TAKES_PASTES = "#{==:#{pane_dead}#{pane_input_off}#{?pane_in_mode,1,0},000}"
 
 
 def paste(socket: str, texts: Mapping[str, str]) -> dict[str, MultiplexerError]:
@@ -56,6 +58,7 @@ def paste(socket: str, texts: Mapping[str, str]) -> dict[str, MultiplexerError]:
         _FLAGS,
         then=lambda pane: _guarded(
             pane,
+            _TAKES_PASTES,
             f"paste-buffer -p -r -d -b {buffers[pane]} -t {pane}",
             f"delete-buffer -b {buffers[pane]}",
         ),
@@ -73,7 +76,9 @@ def enter(socket: str, panes: Sequence[str]) -> dict[str, MultiplexerError]:
         socket,
         panes,
         _FLAGS,
-        then=lambda pane: _guarded(pane, f"paste-buffer -r -b {buffer} -t {pane}", ""),
+        then=lambda pane: _guarded(
+            pane, _TAKES_INPUT, f"paste-buffer -r -b {buffer} -t {pane}", ""
+        ),
         finally_=f"delete-buffer -b {buffer}",
     )
     return _refusals(replies)
@@ -120,9 +125,9 @@ def _load(socket: str, data: bytes) -> str:
     return name
 
 
-def _guarded(pane: str, commands: str, otherwise: str) -> str:
+def _guarded(pane: str, condition: str, commands: str, otherwise: str) -> str:
     done = f"{commands} ; display-message -p {_DONE}"
-    return f"if-shell -F -t '{pane}' '{_TAKES_INPUT}' '{done}' '{otherwise}'"
+    return f"if-shell -F -t '{pane}' '{condition}' '{done}' '{otherwise}'"
 
 
 def _refusals(replies: Mapping[str, Reply | MultiplexerError]) -> dict[str, MultiplexerError]:
@@ -136,6 +141,10 @@ def _refusals(replies: Mapping[str, Reply | MultiplexerError]) -> dict[str, Mult
             failed[pane] = MultiplexerError(
                 f"pane {pane} takes no input; switch it on with: tmux select-pane -e -t {pane}"
             )
-        elif reply.printed.strip() != _DONE:
+        elif reply.printed.strip() == _DONE:
+            continue
+        elif reply.values["pane_in_mode"] not in ("", "0"):
+            failed[pane] = MultiplexerError(f"pane {pane} is in copy mode; leave that with q")
+        else:
             failed[pane] = MultiplexerError(f"tmux did not type into pane {pane}; try again")
     return failed

@@ -109,7 +109,7 @@ class Crash(_AfterPaste):
         assert self._crashed is not None
         screen = self.server.screen(self.agent.pane)
         _, _, after = re.sub(r"(?m)^[#$] ", "\0", screen).partition("\0")
-        if "cafleet" in after:
+        if "[cafleet" in after:
             self.agent.events.append({"at": now, "event": "shell", "text": after})
         self.server.run("send-keys", "-t", self.agent.pane, "-l", shlex.join(self.agent.command))
         self.server.enter(self.agent.pane)

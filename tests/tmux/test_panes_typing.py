@@ -100,6 +100,19 @@ def test_copy_mode_is_seen_and_does_not_eat_an_enter(
     recorder.expect(pane, b"\r")
 
 
+def test_nothing_is_pasted_in_copy_mode_where_it_would_lack_its_brackets(
+    mux: Multiplexer, recorder: ByteRecorders
+) -> None:
+    pane = recorder.session(bracketed=True)
+    recorder.server.run("copy-mode", "-t", pane)
+    [error] = mux.paste({pane: "two\nlines"}).values()
+    assert "copy mode" in error.message
+    recorder.server.run("copy-mode", "-q", "-t", pane)
+    assert mux.paste({pane: "two\nlines"}) == {}
+    recorder.expect(pane, b"\x1b[200~two\nlines\x1b[201~")
+    assert recorder.server.run("list-buffers") == ""
+
+
 def test_a_dead_pane_is_a_failure_and_the_server_survives(
     mux: Multiplexer, recorder: ByteRecorders
 ) -> None:
