@@ -69,7 +69,7 @@ trust_level = "trusted"
 
 def _opencode(home: Path, model_url: str) -> None:
     preset = home / ".opencode/agents/cafleet.md"
-    preset.parent.mkdir(parents=True)
+    preset.parent.mkdir(parents=True, exist_ok=True)
     preset.write_text(read("opencode/cafleet.md"), encoding="utf-8")
     provider = {
         "npm": "@ai-sdk/openai-compatible",
@@ -85,5 +85,5 @@ def _opencode(home: Path, model_url: str) -> None:
         "permission": {"question": "allow", "webfetch": "ask"},
     }
     folder = home / ".config/opencode"
-    folder.mkdir(parents=True)
+    folder.mkdir(parents=True, exist_ok=True)
     (folder / "opencode.json").write_text(json.dumps(settings), encoding="utf-8")

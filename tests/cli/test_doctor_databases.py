@@ -113,7 +113,7 @@ def odd_ledger(path: Path) -> None:
         (torn, None, "the database is damaged; restore it from a backup"),
         (a_folder, None, "the database cannot be opened; check its path and permissions"),
         (without_ledger, None, "is not one of cafleet's"),
-        (odd_ledger, None, "the database refused"),
+        (odd_ledger, None, "is not one of cafleet's"),
     ],
 )
 def test_the_fault_and_the_cure(
