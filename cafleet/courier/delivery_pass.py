@@ -118,7 +118,7 @@ class Pass:
             if typed:
                 drafts.append(self._draft(target, typed))
         outcomes = submit(mux, drafts, fresh=False, sleep=self._sleep)
-        for target_pane, outcome in outcomes.items():
+        for target_pane, outcome in outcomes:
             draft = next(each for each in drafts if each.target.pane == target_pane)
             self._settle(draft, outcome)
 
@@ -134,7 +134,7 @@ class Pass:
                 drafts[target.pane] = self._draft(target, marked)
             if not is_at_rest(sight):
                 self._postpone([target], sight.owed_state, sight.reason)
-        for pane, outcome in type_and_submit(mux, drafts, sleep=self._sleep).items():
+        for pane, outcome in type_and_submit(mux, drafts, sleep=self._sleep):
             self._settle(drafts[pane], outcome)
 
     def _mark_typed(self, target: Target, sight: Sight) -> list[OwedRow]:

@@ -8,7 +8,7 @@ never typed again.
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from enum import StrEnum
 
 import msgspec
@@ -133,8 +133,9 @@ def type_and_submit(
     drafts: Mapping[str, Draft],
     *,
     sleep: Callable[[float], None] = time.sleep,
-) -> dict[str, Outcome]:
-    """Type each draft into its pane, side by side; by pane id.
+) -> Iterator[tuple[str, Outcome]]:
+    """Type each draft into its pane, side by side; pane ids and outcomes, each as soon as it is
+    known.
 
     The caller holds the panes' locks and has just found them at rest.
     """
@@ -144,10 +145,11 @@ def type_and_submit(
         for pane, error in failed.items()
         if not isinstance(error, MultiplexerTimeoutError)
     }
+    yield from refused.items()
     typed = [draft for pane, draft in drafts.items() if pane not in refused]
     if typed:
         sleep(PASTE_SECONDS)
-    return refused | submit(mux, typed, sleep=sleep)
+    yield from submit(mux, typed, sleep=sleep)
 
 
 def submit(
@@ -156,13 +158,13 @@ def submit(
     *,
     fresh: bool = True,
     sleep: Callable[[float], None] = time.sleep,
-) -> dict[str, Outcome]:
+) -> Iterator[tuple[str, Outcome]]:
     """Press Enter on drafts that were pasted, each as often as the looks call for it.
 
     ``fresh`` as opposed to those of another process, which may not even have come to the paste.
     """
-    attempts = {draft.target.pane: _Attempt(draft, fresh=fresh) for draft in drafts}
-    while going := [each for each in attempts.values() if each.outcome is None]:
+    going = [_Attempt(draft, fresh=fresh) for draft in drafts]
+    while going:
         began = time.monotonic()
         seen = look_at(mux, [each.draft.target for each in going])
         took = time.monotonic() - began
@@ -172,10 +174,14 @@ def submit(
             mux.enter([each.draft.target.pane for each in ready])
             for each in ready:
                 each.entered()
-        sleep(LOOK_SECONDS)
+        for each in going:
+            if each.outcome is not None:
+                yield each.draft.target.pane, each.outcome
+        going = [each for each in going if each.outcome is None]
+        if going:
+            sleep(LOOK_SECONDS)
         for each in going:
             each.waited += LOOK_SECONDS
             # A server that hangs takes seconds to say so, and others wait for the panes.
             if seen[each.draft.target.pane].unreachable:
                 each.waited += took
-    return {pane: each.outcome for pane, each in attempts.items() if each.outcome is not None}

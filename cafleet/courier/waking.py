@@ -67,7 +67,7 @@ class Waker:
                 return None
             watched, director = self._watch(conn, active, database_id)
             draft = Draft(target=target, text=wake_line(self._fleet_id, watched, director))
-            outcome = type_and_submit(mux, {target.pane: draft}, sleep=self._sleep)[target.pane]
+            [(_, outcome)] = type_and_submit(mux, {target.pane: draft}, sleep=self._sleep)
         if outcome.fate is not Fate.SUBMITTED:
             self._reports.trouble(
                 "wake", f"the wake of monitor {target.member_id} did not land: {outcome.evidence}"

@@ -59,8 +59,8 @@ class Plan:
     sends: int
     panes: int
     seed: int
-    rate: float = 8.0
-    kill_seconds: float = 8.0
+    rate: float = 6.0
+    kill_seconds: float = 15.0
 
 
 @dataclass
@@ -334,8 +334,10 @@ def main() -> int:
     parser.add_argument("--sends", type=int, default=1000, help="to each kind")
     parser.add_argument("--panes", type=int, default=20)
     parser.add_argument("--seed", type=int, default=1)
-    parser.add_argument("--rate", type=float, default=8.0, help="sends a second")
-    parser.add_argument("--kill-seconds", type=float, default=8.0, help="between kills of the loop")
+    parser.add_argument("--rate", type=float, default=6.0, help="sends a second")
+    parser.add_argument(
+        "--kill-seconds", type=float, default=15.0, help="between kills of the loop"
+    )
     parser.add_argument("--keep", action="store_true", help="keep database, logs and journals")
     wanted = parser.parse_args()
     failed = 0
