@@ -7,11 +7,24 @@ import shutil
 import sqlite3
 import subprocess
 
+import pytest
 from hypothesis import settings
 
 # A deadline on a busy machine fails tests that are right. CI draws the same examples each time.
 settings.register_profile("cafleet", deadline=None, derandomize="CI" in os.environ)
 settings.load_profile("cafleet")
+
+_LONGEST = (
+    "test_field_cases_crashes",
+    "test_field_cases_spawn",
+    "test_loop_",
+    "test_delivery_soak",
+)
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Begin with what takes longest, so that no worker is left alone with it at the end."""
+    items.sort(key=lambda item: not item.path.name.startswith(_LONGEST))
 
 
 def pytest_report_header() -> str:

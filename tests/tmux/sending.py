@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import subprocess
 import sys
+from collections import Counter
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -38,8 +39,27 @@ def send(cafleet: Program, seat: Seat, text: str, *options: str, **more: Any) ->
 def outcome(cafleet: Program, process: subprocess.Popen[bytes]) -> dict[str, Any]:
     """The same for what :func:`start_send` began."""
     sent = cafleet.finish(process).json()
-    database = Database.at(cafleet.environment["CAFLEET_DATABASE_URL"])
-    return settled(database, sent["message"]["message_id"])
+    return settled(database_of(cafleet), sent["message"]["message_id"])
+
+
+def broadcast(cafleet: Program, text: str, *, sender: int = 1) -> dict[str | None, int]:
+    """Send ``text`` to everybody else; how many notices are in which state, the courier having looked."""
+    people = ["--from-member-id", str(sender)]
+    sent = cafleet.run("message", "broadcast", *people, "--json", text).json()
+    database = database_of(cafleet)
+    deliveries = database.rows(
+        "SELECT message_id FROM messages WHERE origin_message_id = ? AND type = 'unicast'",
+        sent["message"]["message_id"],
+    )
+    assert sent["recipients"] == len(deliveries)
+    return dict(Counter(settled(database, message_id)["state"] for (message_id,) in deliveries))
+
+
+def database_of(cafleet: Program) -> Database:
+    """The database that the program uses in its environment."""
+    home = Path(cafleet.environment["HOME"])
+    default = f"sqlite:///{home / '.local/share/cafleet/cafleet.db'}"
+    return Database.at(cafleet.environment.get("CAFLEET_DATABASE_URL", default))
 
 
 def start_pass(

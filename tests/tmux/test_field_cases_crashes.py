@@ -75,24 +75,24 @@ def deliver_to_all(fleet: Fleet, cafleet: Program, database: Database, text: str
     return {states(database, seat)[text] for seat in fleet.members}
 
 
+@pytest.mark.parametrize("fault", ["kill-caller", "lose-answer", "hang"])
 def test_the_next_pass_settles_what_a_broken_one_has_left(
-    crowd: Fleet, cafleet: Program, database: Database, faulty_tmux: FaultyTmux
+    fault: str, crowd: Fleet, cafleet: Program, database: Database, faulty_tmux: FaultyTmux
 ) -> None:
-    for fault in ("kill-caller", "lose-answer", "hang"):
-        first, second = f"{fault} first", f"{fault} second"
-        for call, _, exit_code in at_every_call(crowd, cafleet, faulty_tmux, fault, first):
-            assert exit_code == (-9 if fault == "kill-caller" else 0), (fault, call)
-            assert faulty_tmux.calls(f"{fault}-{call}") >= call
-        assert deliver_to_all(crowd, cafleet, database, second) == {"submitted"}
-        for call, seat in zip(CALLS, crowd.members, strict=True):
-            assert states(database, seat)[second] == "submitted"
-            lost = call in LOST_BEFORE_THE_PASTE[fault]
-            # Marked as typed, but never pasted, which nobody can tell from one that was lost.
-            expected = "unsure" if lost else "submitted"
-            assert states(database, seat)[first] == expected, (fault, call)
-            texts = "".join(frames(seat))
-            assert texts.count(first) == (0 if lost else 1), (fault, call)
-            assert texts.count(second) == 1, (fault, call)
+    first, second = f"{fault} first", f"{fault} second"
+    for call, _, exit_code in at_every_call(crowd, cafleet, faulty_tmux, fault, first):
+        assert exit_code == (-9 if fault == "kill-caller" else 0), (fault, call)
+        assert faulty_tmux.calls(f"{fault}-{call}") >= call
+    assert deliver_to_all(crowd, cafleet, database, second) == {"submitted"}
+    for call, seat in zip(CALLS, crowd.members, strict=True):
+        assert states(database, seat)[second] == "submitted"
+        lost = call in LOST_BEFORE_THE_PASTE[fault]
+        # Marked as typed, but never pasted, which nobody can tell from one that was lost.
+        expected = "unsure" if lost else "submitted"
+        assert states(database, seat)[first] == expected, (fault, call)
+        texts = "".join(frames(seat))
+        assert texts.count(first) == (0 if lost else 1), (fault, call)
+        assert texts.count(second) == 1, (fault, call)
 
 
 def test_a_pane_may_vanish_between_any_two_steps(

@@ -12,7 +12,7 @@ from tests.harness.journals import Recorders
 from tests.harness.program import Program, assert_refused
 from tests.harness.tmux import TmuxServer
 from tests.tmux.panes_fixtures import restarted
-from tests.tmux.sending import frames, send, states
+from tests.tmux.sending import broadcast, frames, send, states
 
 STRANGERS = {
     "untagged": "",
@@ -32,8 +32,7 @@ def test_a_pane_id_that_was_handed_out_again_is_a_strangers(
     seats = fleet.members + (fleet.monitor,)
     strangers = occupied_by_strangers(fleet, tmux_server, recorders, database)
     before = [seat.recording.received() for seat in fleet.seats]
-    sent = cafleet.run("message", "broadcast", "--from-member-id", "1", "--json", "rm -rf x")
-    assert sent.json()["deliveries"] == {"unreachable": len(seats)}
+    assert broadcast(cafleet, "rm -rf x") == {"unreachable": len(seats)}
     for member_id in (2, 3, 4):
         for command in (["ping"], ["prompt"], ["capture"]):
             extra = ["--", "rm -rf x"] if command == ["prompt"] else []
@@ -82,8 +81,7 @@ def test_two_members_with_one_pane_id_share_no_message(
     assert pane in {seat.pane for seat in fleet.seats}
     wait_until_resting(tmux_server, pane)
     before = recorders.of(pane).received()
-    sent = cafleet.run("message", "broadcast", "--from-member-id", "1", "--json", "who?").json()
-    assert sent["deliveries"] == {"unreachable": 3, "submitted": 1}
+    assert broadcast(cafleet, "who?") == {"unreachable": 3, "submitted": 1}
     seat = Seat(late["member_id"], pane, recorders.of(pane))
     assert states(database, seat) == {"who?": "submitted"}
     assert recorders.of(pane).received()[len(before) :].count(b"who?") == 1
@@ -100,8 +98,7 @@ def test_a_pane_is_found_wherever_it_was_moved(
     tmux_server.run("swap-pane", "-d", "-s", monitor, "-t", elsewhere)
     for seat in fleet.seats:
         wait_until_resting(tmux_server, seat.pane)
-    sent = cafleet.run("message", "broadcast", "--from-member-id", "1", "--json", "found?").json()
-    assert sent["deliveries"] == {"submitted": 3}
+    assert broadcast(cafleet, "found?") == {"submitted": 3}
     for seat in (fleet.monitor, fleet.recipient, fleet.other):
         [notice] = frames(seat) if seat is not fleet.monitor else [seat.recording.submits()[-1]]
         assert notice.endswith("\nfound? ")
@@ -186,6 +183,8 @@ def test_a_new_pane_gets_the_callers_database_and_nothing_else_of_the_caller(
     assert {name for name in environment if name.startswith("CAFLEET_")} == {"CAFLEET_DATABASE_URL"}
 
     assert send(cafleet, fleet.recipient, "hello")["state"] == "submitted"
+    # Nothing is installed in the home that the server gives its panes.
+    database.record_assets(Path(environment["HOME"]))
     as_the_agent = Program(environment, tmux_server, tmp_path)
     [polled] = as_the_agent.run("message", "poll", "3", "--json").json()
     assert polled["text"] == "hello"

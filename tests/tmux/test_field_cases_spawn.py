@@ -34,6 +34,8 @@ class Remains:
         tags = self._server.run("list-panes", "-a", "-F", "#{pane_id} #{@cafleet}")
         files = {path.name for path in self._database.path.parent.iterdir()}
         files -= {f"{self._database.path.name}-{end}" for end in ("wal", "shm")}
+        # A loop's log is for whoever asks why it ended, and its lock has to be one file for ever.
+        files -= {name for name in files if ".loop-" in name or ".start-" in name}
         active = self._database.rows("SELECT member_id FROM members WHERE status = 'active'")
         placed = self._database.rows("SELECT member_id FROM member_placements")
         living = self._database.rows("SELECT fleet_id FROM fleets WHERE deleted_at IS NULL")
@@ -111,7 +113,9 @@ def test_a_creation_that_fails_at_any_call_of_tmux_leaves_nothing(
             made = result.json()
             cafleet.run(*deletion(what, made)).ok()
         elif fault.startswith("signal"):
-            assert result.exit_code in {130, 143}, (call, result)
+            # The loop calls tmux as well; a signal to that one is the end of the new fleet.
+            hit_the_loop = "the monitor loop of fleet" in result.stderr
+            assert result.exit_code in ({1} if hit_the_loop else {130, 143}), (call, result)
             assert result.stdout == ""
         else:
             assert_refused(result, 1, "")

@@ -164,8 +164,10 @@ def test_long_bodies_arrive_whole_or_cut_as_the_setting_says(
     assert frames(fleet.recipient)[0].endswith(f"]\n{long} ")
     assert frames(fleet.other)[0].endswith(f"]\n{wide} ")
 
+    kill_loop(database)
     people = ["--from-member-id", "3", "--to-member-id", "2"]
-    cafleet.run("message", "send", *people, "--file", "-", stdin=huge.encode()).ok()
+    sent = cafleet.run("message", "send", *people, "--json", "--file", "-", stdin=huge.encode())
+    assert settled(database, sent.json()["message"]["message_id"])["state"] == "submitted"
     assert frames(fleet.monitor)[0].endswith("]\n" + "m" * 200 + "… ")
     assert database.value("SELECT length(text) FROM messages WHERE message_id = 3") == len(huge)
 

@@ -145,7 +145,12 @@ def test_whoever_leaves_something_owed_starts_the_loop_that_delivers_it(
     sent = cafleet.run("message", "broadcast", *people, "--json", "second")
     assert sent.stderr == ""
     assert wait_for_owner(registry, other_than=first) in loops(tmp_path)
-    wait_for_states(registry, "submitted")
+    second = "SELECT delivery_state FROM messages WHERE text = 'second' AND owner_member_id = ?"
+    wait_for(
+        lambda: registry.rows(second, two.other.member_id) == [("submitted",)],
+        "the second message is delivered",
+        seconds=30,
+    )
     assert [text.count("second") for text in frames(two.other)] == [0, 1]
 
 
