@@ -18,6 +18,7 @@ from tests.agents.model import Model
 from tests.harness.database import Database
 from tests.harness.fleet import Fleet, found_fleet
 from tests.harness.journals import Recorders
+from tests.harness.loops import end_loops, settled
 from tests.harness.pictures import picture
 from tests.harness.program import CAFLEET, Program
 from tests.harness.tmux import TmuxServer
@@ -40,11 +41,11 @@ class Member:
 
 @dataclass(frozen=True)
 class Sent:
-    """A message that was sent, the first line of its notice, and what its sender was told."""
+    """A message that was sent, the first line of its notice, and what the courier has made of it."""
 
     message_id: int
     head: str
-    state: str
+    state: str | None
     reason: str | None
 
 
@@ -151,7 +152,8 @@ class Stage:
 
     def send(self, member: Member, text: str, *options: str) -> Sent:
         sent = self.cafleet.finish(self.start_send(member, text, *options)).json()
-        message, delivery = sent["message"], sent["delivery"]
+        message = sent["message"]
+        delivery = settled(self.database, message["message_id"], seconds=ANSWER_SECONDS)
         return Sent(
             message["message_id"],
             f"[cafleet msg {message['message_id']} from 2 (monitor) {message['created_at']}]",
@@ -224,6 +226,7 @@ def staged(
             yield Stage(agent, model, server, cafleet, database, fleet, work)
             database.check()
         finally:
+            end_loops(folder)
             server.close()
 
 

@@ -1,4 +1,4 @@
-"""Many sends to a real agent by senders that are killed at random."""
+"""Many sends to a real agent, senders and couriers killed at random."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ import pytest
 
 from cafleet.records import ScreenState
 from tests.agents.stage import Member, Stage
+from tests.harness.loops import kill_loop, owner
 
 pytestmark = pytest.mark.agents
 
@@ -25,12 +26,16 @@ def test_nothing_is_lost_and_nothing_typed_twice(stage: Stage, member: Member) -
     before = len(stage.turns(member))
     for number in range(SENDS):
         process = stage.start_send(member, f"number {number}")
-        if chance.random() < 0.5:
+        if chance.random() < 0.25:
             time.sleep(chance.uniform(0.0, LONGEST_SECONDS))
             process.kill()
             process.communicate()
         else:
             stage.cafleet.finish(process)
+        if chance.random() < 0.25 and owner(stage.database) is not None:
+            # In the middle of a pass or not; the next sender starts another.
+            time.sleep(chance.uniform(0.0, LONGEST_SECONDS))
+            kill_loop(stage.database)
         tidy(stage, member)
     while stage.owed(member):
         stage.wait_for_rest(member)
