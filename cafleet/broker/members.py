@@ -57,6 +57,24 @@ def get(conn: Connection, *, member_id: int) -> MemberRecord:
     return member
 
 
+def get_together(
+    conn: Connection, *, member_id: int, other_id: int
+) -> tuple[MemberRecord, MemberRecord]:
+    """Two active members of one fleet, between whom messages can pass.
+
+    Raises:
+        UnknownIdError: one of them is not an active member.
+        RefusedError: they are in different fleets.
+    """
+    member, other = get(conn, member_id=member_id), get(conn, member_id=other_id)
+    if member.fleet_id != other.fleet_id:
+        raise RefusedError(
+            f"member {member_id} is in fleet {member.fleet_id} and member {other_id} in fleet "
+            f"{other.fleet_id}; messages stay within a fleet"
+        )
+    return member, other
+
+
 def find(conn: Connection, *, member_id: int) -> MemberRecord | None:
     """A member of any status, or ``None``."""
     row = queries.get_member(conn, member_id=member_id) if is_id(member_id) else None
@@ -265,13 +283,14 @@ def set_pane(conn: Connection, *, member_id: int, session: str, window: str, pan
 
 
 def refuse_owned_pane(conn: Connection, *, placement: PendingPlacement, pane: str) -> None:
-    """Raise RefusedError if a living fleet of this database has a member in the pane.
+    """Raise RefusedError if a placement from before schema 9 names the untagged pane.
 
-    A placement from before schema 9 knows no server: it owns the pane if session and window match.
+    Such a placement knows no server: it owns the pane if session and window match. Later ones are
+    known by the pane's tag alone; their pane id may be another pane's on a server that was restarted.
     """
     for owner in queries.list_pane_owners(conn, mux_pane_id=pane):
         there = (owner.mux_session, owner.mux_window_id) == (placement.session, placement.window)
-        if owner.mux_socket == placement.socket or (owner.mux_socket is None and there):
+        if owner.mux_socket is None and there:
             raise RefusedError(
                 f"this pane is that of member {owner.member_id} of fleet {owner.fleet_id}; use another "
                 f"pane, or delete that fleet first with `cafleet fleet delete {owner.fleet_id}`"

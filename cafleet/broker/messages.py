@@ -43,13 +43,7 @@ def send(
         RefusedError: they are in different fleets.
     """
     with transaction(conn):
-        sender = members.get(conn, member_id=sender_id)
-        recipient = members.get(conn, member_id=recipient_id)
-        if sender.fleet_id != recipient.fleet_id:
-            raise RefusedError(
-                f"member {sender_id} is in fleet {sender.fleet_id} and member {recipient_id} in fleet "
-                f"{recipient.fleet_id}; messages stay within a fleet"
-            )
+        sender, recipient = members.get_together(conn, member_id=sender_id, other_id=recipient_id)
         message_id = queries.insert_delivery(
             conn,
             owner_member_id=recipient_id,

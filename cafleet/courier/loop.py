@@ -98,7 +98,7 @@ class Loop:
             fleets.get_living(conn, fleet_id=self._fleet_id)
             require_server(conn, fleet_id=self._fleet_id)
             tick = self._claim(conn)
-            self._reports.say(
+            self._reports.started(
                 f"monitor loop started (fleet {self._fleet_id}, tick {tick}s, pid {self._pid})"
             )
             self._worker.start()

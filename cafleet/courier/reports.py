@@ -20,13 +20,17 @@ class Reports:
 
     def say(self, text: str) -> None:
         """An event, at once."""
+        _write(sys.stdout, _stamped(text))
+
+    def started(self, text: str) -> None:
+        """That the loop has begun, for whoever waits for that line: it stands alone."""
         _write(sys.stdout, text)
 
     def trouble(self, subject: str, text: str) -> None:
         """What is wrong with a subject; said only if it was not said last."""
         if self._open.get(subject) != text:
             self._open[subject] = text
-            _write(sys.stderr, text)
+            _write(sys.stderr, _stamped(text))
 
     def mended(self, subject: str) -> None:
         """A subject is well again; said only if there was trouble."""
@@ -34,10 +38,14 @@ class Reports:
             self.say(f"{subject}: well again")
 
 
+def _stamped(text: str) -> str:
+    return f"{clock.stamp(clock.utc_now())} {text}"
+
+
 def _write(stream: TextIO | None, text: str) -> None:
     if stream is None:
         return
     with suppress(OSError, ValueError):
         # One write a line: several threads have something to say.
-        stream.write(f"{clock.stamp(clock.utc_now())} {text}\n")
+        stream.write(f"{text}\n")
         stream.flush()

@@ -12,7 +12,7 @@ from cafleet import settings
 from cafleet.broker import members, monitor
 from cafleet.courier.liveness import is_running
 from cafleet.courier.process_lock import ProcessLock
-from cafleet.errors import CafleetError, MultiplexerError
+from cafleet.errors import CafleetError, IntegrityError, MultiplexerError
 from cafleet.panes import multiplexer
 from cafleet.records import Placement
 from cafleet.store import Connection
@@ -73,8 +73,11 @@ def _placement(conn: Connection, fleet_id: int) -> Placement | None:
         director = members.active_director(conn, fleet_id=fleet_id)
         if director.placement is not None:
             return director.placement
-    active, _ = members.list_readable(conn, fleet_id=fleet_id)
-    return next((each.placement for each in active if each.placement is not None), None)
+    active, damage = members.list_readable(conn, fleet_id=fleet_id)
+    found = next((each.placement for each in active if each.placement is not None), None)
+    if found is None and damage:
+        raise IntegrityError(damage[0])
+    return found
 
 
 def start(conn: Connection, *, database: str, fleet_id: int) -> int | None:

@@ -9,7 +9,7 @@ from contextlib import contextmanager, suppress
 from datetime import timedelta
 
 from cafleet import clock
-from cafleet.broker import deliveries, messages, waits
+from cafleet.broker import deliveries, members, messages, waits
 from cafleet.courier.process_lock import ProcessLock, is_held
 from cafleet.errors import CafleetError, DatabaseError
 from cafleet.records import DeliveryState, MemberStatus, MessageRecord, MessageState, WaitState
@@ -78,10 +78,12 @@ def wait_for_message(
     """Wait until a member has un-acknowledged deliveries, from one sender if that is given; they.
 
     Raises:
-        UnknownIdError: there is no such active member, or it leaves meanwhile.
+        UnknownIdError: there is no such active member or sender, or the member leaves meanwhile.
         WaitError: the time is over.
         RefusedError: the sender waits for the member already.
     """
+    if from_member_id is not None:
+        members.get_together(conn, member_id=member_id, other_id=from_member_id)
     found: list[MessageRecord] = []
 
     def met() -> bool:

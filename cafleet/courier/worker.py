@@ -201,4 +201,5 @@ def _server_at(socket: str | None) -> object:
         status = os.stat(socket)
     except OSError:
         return None
-    return status.st_dev, status.st_ino
+    # The number of a removed file is soon given to the next one.
+    return status.st_dev, status.st_ino, status.st_mtime_ns

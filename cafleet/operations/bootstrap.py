@@ -99,8 +99,12 @@ def _make(
 ) -> NewFleet:
     mux = multiplexer(caller.backend, caller.socket)
     undo: list[Callable[[BaseException], None]] = []
+    begun: list[NewFleet] = []
 
     def spawn(made: NewFleet) -> OpenedPane:
+        begun.append(made)
+        # Another may have made this pane its Director while this one waited for the write lock.
+        _refuse_tagged(conn, detect_caller(), database_id)
         tag = _tag(database_id, made.fleet_id, made.monitor_member_id)
         _sweep(mux, tag)
         handover = Handover(mux, opening, tag, director_member_id=made.director_member_id)
@@ -120,10 +124,23 @@ def _make(
             now=clock.utc_now(),
         )
     except BaseException as failure:
+        if begun and _is_committed(conn, begun[0], caller):
+            # A signal has come between the commit and here.
+            _take_back(conn, begun[0].fleet_id, failure)
+            raise
         # The transaction is rolled back and closed by now; only then are panes touched.
         for step in reversed(undo):
             step(failure)
         raise
+
+
+def _is_committed(conn: Connection, made: NewFleet, caller: CallerPane) -> bool:
+    """Whether the Director's row is there: its id may have been minted again, for another pane."""
+    director = members.find(conn, member_id=made.director_member_id)
+    if director is None or director.placement is None:
+        return False
+    place = director.placement
+    return (place.mux_socket, place.mux_pane_id) == (caller.socket, caller.pane)
 
 
 def _start_loop(conn: Connection, fleet_id: int) -> int:
@@ -137,12 +154,17 @@ def _start_loop(conn: Connection, fleet_id: int) -> int:
                 f"{log_path(database, fleet_id)}"
             )
     except BaseException as failure:
-        try:
-            delete_fleet(conn, fleet_id=fleet_id, kill_panes=True)
-        except CafleetError as error:
-            add_remains(failure, f"fleet {fleet_id} could not be deleted: {error}")
+        _take_back(conn, fleet_id, failure)
         raise
     return pid
+
+
+def _take_back(conn: Connection, fleet_id: int, failure: BaseException) -> None:
+    """Delete a fleet that was committed and is not to be."""
+    try:
+        delete_fleet(conn, fleet_id=fleet_id, kill_panes=True)
+    except CafleetError as error:
+        add_remains(failure, f"fleet {fleet_id} could not be deleted: {error}")
 
 
 def _tag(database_id: str, fleet_id: int, member_id: int) -> PaneTag:

@@ -83,7 +83,10 @@ def _follow(
                 wanted=wait.wanted,
                 seconds=wait.seconds,
             )
-        except WaitError:
+        except WaitError as error:
+            # What is known of the courier may be the whole reason.
+            for warning in warnings:
+                error.add_remains(warning)
             raise
         except CafleetError as error:
             error.add_remains(f"message {message.message_id} is stored, do not send it again")

@@ -1116,7 +1116,7 @@ def list_acknowledged(
 ) -> list[MessageIdRow]:
     """Which of these deliveries their recipient has acknowledged, so that it must have seen them.
 
-    Source: sql/queries/messages.sql:345, by primary key.
+    Source: sql/queries/messages.sql:349, by primary key.
     """
     return many(
         conn,
@@ -1136,7 +1136,7 @@ def mark_deliveries_seen(
 ) -> int:
     """Their recipient has polled or acknowledged them: final.
 
-    Source: sql/queries/messages.sql:357, by primary key.
+    Source: sql/queries/messages.sql:361, by primary key.
     """
     return change(
         conn,
@@ -1155,7 +1155,7 @@ def mark_deliveries_void(
 ) -> int:
     """Their recipient has left: no notice is due any more.
 
-    Source: sql/queries/messages.sql:368, by primary key.
+    Source: sql/queries/messages.sql:372, by primary key.
     """
     return change(
         conn,
@@ -1176,7 +1176,7 @@ def list_owing(
     one of them was not looked for yet, `unreachable` whether there is nothing but unreachable
     ones.
 
-    Source: sql/queries/messages.sql:378, by idx_members_fleet_status, idx_messages_owed,
+    Source: sql/queries/messages.sql:382, by idx_members_fleet_status, idx_messages_owed,
     primary key.
     """
     return many(
@@ -1197,7 +1197,7 @@ def list_fleet_owed_ids(
 ) -> list[MessageIdRow]:
     """Every delivery whose notice is still owed to an active member of a fleet.
 
-    Source: sql/queries/messages.sql:402, by idx_members_fleet_status, idx_messages_owed.
+    Source: sql/queries/messages.sql:406, by idx_members_fleet_status, idx_messages_owed.
     """
     return many(
         conn,
@@ -1217,7 +1217,7 @@ def list_gone_recipients(
 ) -> list[MemberIdRow]:
     """Which recipients of some deliveries had no pane any more when they were last looked for.
 
-    Source: sql/queries/messages.sql:417, by primary key.
+    Source: sql/queries/messages.sql:421, by primary key.
     """
     return many(
         conn,

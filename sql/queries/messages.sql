@@ -339,7 +339,11 @@ WHERE
 SELECT messages.message_id
 FROM json_each(:message_ids) AS asked
 INNER JOIN messages ON asked.value = messages.message_id
-WHERE messages.type = 'unicast' AND messages.delivery_state NOT IN ('seen', 'typed')
+WHERE
+    messages.type = 'unicast'
+    AND messages.delivery_state IN (
+        'none', 'queued', 'held', 'unreachable', 'submitted', 'unsure'
+    )
 ORDER BY messages.message_id;
 
 -- name: list_acknowledged(message_ids)
@@ -363,7 +367,7 @@ SET delivery_state = 'seen'
 WHERE
     message_id IN (SELECT asked.value FROM json_each(:message_ids) AS asked)
     AND type = 'unicast'
-    AND delivery_state NOT IN ('seen', 'typed');
+    AND delivery_state IN ('none', 'queued', 'held', 'unreachable', 'submitted', 'unsure');
 
 -- name: mark_deliveries_void(message_ids)!
 -- Their recipient has left: no notice is due any more.

@@ -92,7 +92,9 @@ def test_a_pane_whose_row_a_living_fleet_owns_founds_no_other(
 ) -> None:
     pane = tmux_server.session("main")
     registry.crew("ann")
-    registry.place(3, pane, mux_socket=tmux_server.socket)
+    # From before panes were tagged: session and window have to match.
+    session, window = tmux_server.ask(pane, "#{session_name}\t#{window_id}").split("\t")
+    registry.place(3, pane, mux_socket=None, mux_session=session, mux_window_id=window)
     fragment = "this pane is that of member 3 of fleet 1; use another pane, or delete that fleet"
     refusals.expect(1, fragment, *FOUND, "claude", pane=pane)
 

@@ -76,8 +76,10 @@ def test_a_body_arrives_as_it_is_and_is_obeyed_by_nobody(
         f"[cafleet msg {message_id} from 2 (monitor) {created_at}]\n{bodies.get(text) or text}"
         for message_id, created_at, text in rows
     ]
-    assert frames(seat) == ["\n".join(notices) + " "]
-    assert seat.recording.typed().count(b"\r") == 1
+    # Those that were held are one payload; the last may have come in time for it or not.
+    typed = frames(seat)
+    assert "\n".join(frame.removesuffix(" ") for frame in typed) == "\n".join(notices)
+    assert seat.recording.typed().count(b"\r") == len(typed) <= 2
     polled = cafleet.run("message", "poll", "3", "--json").json()
     assert [message["text"] for message in reversed(polled)] == [*bodies, "last"]
 

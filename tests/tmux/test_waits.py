@@ -242,3 +242,12 @@ def test_a_timeout_goes_with_a_wait(people: Registry, cafleet: Program) -> None:
     for options in (("--timeout", "3"), ("--wait", "read"), ("--wait", "seen", "--timeout", "x")):
         assert cafleet.run(*SENT, *options, "hello").exit_code == 2
     assert people.value("SELECT count(*) FROM messages") == 0
+
+
+@pytest.mark.parametrize("sender", ["0", "-1", "99", "9223372036854775808", "9" * 20])
+def test_a_wait_for_nobody_is_refused_at_once(
+    people: Registry, cafleet: Program, sender: str
+) -> None:
+    result = cafleet.run("message", "wait", "3", f"--from-member-id={sender}", "--timeout", "60")
+    assert_refused(result, 1, f"member {sender} does not exist")
+    assert people.rows("SELECT * FROM waits") == []
