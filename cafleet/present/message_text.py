@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 
 from cafleet.present.envelope import envelope, envelopes
 from cafleet.present.visible import visible
 from cafleet.present.wire import BroadcastWire, SentWire
-from cafleet.records import Delivery, DeliveryState, MessageRecord
+from cafleet.records import Delivery, MessageRecord
 
 
 def sent(outcome: SentWire, max_text_len: int) -> str:
@@ -36,20 +36,3 @@ def polled(member_id: int, messages: Sequence[MessageRecord], max_text_len: int)
 
 def acknowledged(message: MessageRecord, max_text_len: int) -> str:
     return f"Message {message.message_id} acknowledged.\n{envelope(message, max_text_len)}"
-
-
-def unreachable_warning(deliveries: Mapping[int, Delivery]) -> str | None:
-    """What to tell a sender some of whose recipients cannot be reached; null if all can."""
-    lost = [
-        f"message {message_id}{'' if delivery.reason is None else f': {delivery.reason}'}"
-        for message_id, delivery in deliveries.items()
-        if delivery.state is DeliveryState.UNREACHABLE
-    ]
-    if not lost:
-        return None
-    whom = "the recipient" if len(lost) == 1 else f"{len(lost)} recipients"
-    more = "" if len(lost) == 1 else ", and others"
-    return (
-        f"{whom} cannot be reached ({lost[0]}{more}); what was sent is stored and waits to be "
-        "polled, do not send it again"
-    )

@@ -12,7 +12,6 @@ from cafleet.present.message_text import (
     broadcast,
     polled,
     sent,
-    unreachable_warning,
 )
 from cafleet.present.wire import BroadcastWire, SentWire, count_states
 from cafleet.records import (
@@ -109,15 +108,3 @@ def test_a_broadcast_counts_the_states_that_occur() -> None:
     assert broadcast(outcome) == "broadcast id=42 recipients=3 queued=1 submitted=2"
     nobody = BroadcastWire(message=MESSAGE, recipients=0, deliveries={})
     assert broadcast(nobody) == "broadcast id=42 recipients=0"
-
-
-def test_a_sender_is_warned_of_recipients_that_cannot_be_reached() -> None:
-    gone = told(DeliveryState.UNREACHABLE, "the pane %9 is gone")
-    assert unreachable_warning({42: told(DeliveryState.HELD, "working")}) is None
-    one = unreachable_warning({42: gone, 43: told(DeliveryState.SUBMITTED)})
-    assert one is not None
-    assert one.startswith("the recipient cannot be reached (message 42: the pane %9 is gone);")
-    many = unreachable_warning(dict.fromkeys(range(1, 1001), gone))
-    assert many is not None
-    assert many.startswith("1000 recipients cannot be reached (message 1: ")
-    assert len(many) < 300
