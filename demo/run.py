@@ -95,6 +95,7 @@ class Story:
         self._chapter("4. A message: stored, then noticed in alice's pane, since alice is at rest")
         sender = ["--from-member-id", director]
         self._run("message", "send", *sender, "--to-member-id", str(alice), _TASK)
+        self._wait(lambda: self._shows_notice(alice), "the notice was typed into alice's pane")
         self._say("Alice's pane, a moment later:")
         self._capture(alice)
         self._until_answered(2)
@@ -122,6 +123,9 @@ class Story:
     def _rests(self, member_id: int) -> bool:
         screen = self._stage.screen(self._members[member_id].pane)
         return "? for shortcuts" in screen and "esc to interrupt" not in screen
+
+    def _shows_notice(self, member_id: int) -> bool:
+        return "[cafleet msg " in self._stage.screen(self._members[member_id].pane)
 
     def _until_all_rest(self) -> None:
         self._wait(lambda: all(map(self._rests, self._members)), "the agents came to rest")
