@@ -8,7 +8,7 @@ from datetime import datetime
 import msgspec
 
 from cafleet import clock
-from cafleet.broker import deliveries, fleets, members
+from cafleet.broker import deliveries, fleets, members, placements, registration
 from cafleet.records import MemberRecord
 from cafleet.store import Connection, queries
 from cafleet.store.connection import transaction
@@ -34,7 +34,7 @@ def create(
     conn: Connection,
     *,
     name: str,
-    director: members.PendingPlacement,
+    director: placements.PendingPlacement,
     director_pane: str,
     spawn_monitor: Callable[[NewFleet], OpenedPane],
     now: datetime,
@@ -46,9 +46,9 @@ def create(
         RefusedError: a living fleet owns the Director's pane.
     """
     with transaction(conn):
-        members.refuse_owned_pane(conn, placement=director, pane=director_pane)
+        placements.refuse_owned_pane(conn, placement=director, pane=director_pane)
         fleet_id = queries.insert_fleet(conn, name=name, now=clock.stamp(now))
-        director_id = members.insert(
+        director_id = registration.insert(
             conn,
             fleet_id=fleet_id,
             name="Director",
@@ -58,7 +58,7 @@ def create(
             pane=director_pane,
             now=now,
         )
-        monitor_id = members.insert(
+        monitor_id = registration.insert(
             conn,
             fleet_id=fleet_id,
             name="monitor",
@@ -73,7 +73,7 @@ def create(
             fleet_id=fleet_id, director_member_id=director_id, monitor_member_id=monitor_id
         )
         opened = spawn_monitor(made)
-        members.place(
+        placements.place(
             conn,
             member_id=monitor_id,
             placement=msgspec.structs.replace(

@@ -8,7 +8,7 @@ from contextlib import ExitStack
 from datetime import datetime
 
 from cafleet import clock, settings
-from cafleet.broker import deliveries, fleets, members
+from cafleet.broker import deliveries, fleets, members, placements
 from cafleet.courier.looking import (
     Sight,
     Target,
@@ -196,7 +196,7 @@ class Pass:
 
     def _remember(self, targets: Sequence[Target], seen: Mapping[str, Sight]) -> None:
         """Keep the looks for the roster, and follow panes that were moved."""
-        members.record_looks(
+        placements.record_looks(
             self._conn,
             looks={target.member_id: seen[target.pane].look.state for target in targets},
             moves={

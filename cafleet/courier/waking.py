@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from datetime import datetime
 
 from cafleet import clock
-from cafleet.broker import fleets, members, messages, monitor
+from cafleet.broker import fleets, members, messages, monitor, placements
 from cafleet.courier.looking import (
     Sight,
     by_server,
@@ -113,7 +113,7 @@ class Waker:
             sights = look_at(multiplexer(here[0].backend, here[0].socket), here)
             seen |= {target.member_id: sights[target.pane] for target in here}
         looks = {member_id: sight.look.state for member_id, sight in seen.items()}
-        members.record_looks(conn, looks=looks, moves={}, now=self._now())
+        placements.record_looks(conn, looks=looks, moves={}, now=self._now())
         return seen
 
     def _watched(self, conn: Connection, member: MemberRecord, seen: dict[int, Sight]) -> Watched:

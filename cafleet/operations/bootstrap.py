@@ -8,7 +8,7 @@ import msgspec
 
 from cafleet import clock, settings
 from cafleet.agents import agent, default_monitor_prompt
-from cafleet.broker import fleets, lifecycle, members
+from cafleet.broker import fleets, lifecycle, members, placements
 from cafleet.broker.lifecycle import NewFleet, OpenedPane
 from cafleet.courier.starting import log_path, start
 from cafleet.errors import CafleetError, RefusedError
@@ -59,14 +59,14 @@ def create_fleet(
     caller = detect_caller()
     database_id = fleets.database_id(conn)
     _refuse_tagged(conn, caller, database_id)
-    home = members.PendingPlacement(
+    home = placements.PendingPlacement(
         backend=caller.backend,
         socket=caller.socket,
         session=caller.session,
         window=caller.window,
         coding_agent=coding_agent,
     )
-    members.refuse_owned_pane(conn, placement=home, pane=caller.pane)
+    placements.refuse_owned_pane(conn, placement=home, pane=caller.pane)
     prompt = default_monitor_prompt() if monitor_prompt is None else monitor_prompt()
     spawned = agent(coding_agent)
     if monitor_model is not None:
@@ -92,7 +92,7 @@ def create_fleet(
 def _make(
     conn: Connection,
     name: str,
-    home: members.PendingPlacement,
+    home: placements.PendingPlacement,
     caller: CallerPane,
     opening: Opening,
     database_id: str,

@@ -8,7 +8,7 @@ import msgspec
 
 from cafleet import clock
 from cafleet.agents import agent
-from cafleet.broker import fleets, members
+from cafleet.broker import fleets, members, placements, registration
 from cafleet.courier.looking import look_at, target_of
 from cafleet.errors import CafleetError, RefusedError, UsageError
 from cafleet.operations.opening import Handover, Opening, add_remains
@@ -60,7 +60,7 @@ def create_member(
         spawned.check_effort(effort)
     if permission_mode is not None and spawned.name is not CodingAgent.CLAUDE:
         raise UsageError(f"--permission-mode is claude's alone; leave it out for {spawned.name}")
-    members.check_role(conn, fleet_id=fleet_id, monitor=monitor)
+    registration.check_role(conn, fleet_id=fleet_id, monitor=monitor)
     opening = Opening(
         agent=spawned,
         display_name=name,
@@ -74,13 +74,13 @@ def create_member(
     database_id = fleets.database_id(conn)
     beside = _beside(director, database_id)
     spawned.program()
-    member_id = members.register(
+    member_id = registration.register(
         conn,
         fleet_id=fleet_id,
         name=name,
         description=description,
         monitor=monitor,
-        placement=members.PendingPlacement(
+        placement=placements.PendingPlacement(
             backend=beside.backend,
             socket=beside.mux.socket,
             session=beside.session,
@@ -93,7 +93,7 @@ def create_member(
     handover = Handover(beside.mux, opening, tag, director_member_id=director.member_id)
     try:
         opened = handover.open(beside.pane, limit=SPLIT_SECONDS)
-        members.set_pane(
+        placements.set_pane(
             conn,
             member_id=member_id,
             session=opened.session,
@@ -142,6 +142,6 @@ def _beside(director: MemberRecord, database_id: str) -> _Beside:
 
 def _withdraw(conn: Connection, member_id: int, failure: BaseException) -> None:
     try:
-        members.deregister(conn, member_id=member_id, now=clock.utc_now())
+        registration.deregister(conn, member_id=member_id, now=clock.utc_now())
     except CafleetError as error:
         add_remains(failure, f"member {member_id} is still registered: {error}")

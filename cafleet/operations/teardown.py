@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import msgspec
 
 from cafleet import clock, settings
-from cafleet.broker import fleets, lifecycle, members
+from cafleet.broker import fleets, lifecycle, members, registration
 from cafleet.courier.looking import Sight, Target, by_server, look_at, target_of
 from cafleet.errors import CafleetError, MultiplexerError
 from cafleet.operations.opening import remove_prompt_file
@@ -44,7 +44,7 @@ def delete_member(conn: Connection, *, member_id: int) -> PaneFate:
         MultiplexerError: its server cannot be reached; the member stays.
     """
     member = members.get(conn, member_id=member_id)
-    members.refuse_director(member)
+    registration.refuse_director(member)
     target = target_of(member, fleets.database_id(conn))
     if target is not None:
         mux = multiplexer(target.backend, target.socket)
@@ -58,7 +58,7 @@ def delete_member(conn: Connection, *, member_id: int) -> PaneFate:
     else:
         status = NO_PLACEMENT if member.placement is None else PENDING
         outcome = PaneFate(member_id=member_id, pane_id=None, status=status)
-    members.deregister(conn, member_id=member_id, now=clock.utc_now())
+    registration.deregister(conn, member_id=member_id, now=clock.utc_now())
     _remove_prompt(member_id)
     return outcome
 

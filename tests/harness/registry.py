@@ -13,13 +13,22 @@ from typing import Any
 
 import pytest
 
+from cafleet.broker.placements import PendingPlacement
 from cafleet.clock import stamp
+from cafleet.records import Backend, CodingAgent
 from cafleet.store.connection import connect
 from cafleet.store.migrate import migrate
 from tests.harness.database import Database
 
 NOW = datetime(2026, 5, 5, 5, 42, 11, 123456, tzinfo=UTC)
 THEN = stamp(NOW)
+HOME = PendingPlacement(
+    backend=Backend.TMUX,
+    socket="/tmp/s",
+    session="main",
+    window="@0",
+    coding_agent=CodingAgent.CLAUDE,
+)
 
 
 @dataclass(frozen=True)

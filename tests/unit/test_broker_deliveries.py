@@ -7,7 +7,7 @@ from datetime import timedelta
 
 import pytest
 
-from cafleet.broker import deliveries, lifecycle, members, messages
+from cafleet.broker import deliveries, lifecycle, messages, registration
 from cafleet.clock import stamp
 from cafleet.records import OWED, DeliveryState
 from cafleet.store.connection import transaction
@@ -193,7 +193,7 @@ def test_those_who_leave_are_owed_nothing(
     registry: Registry, conn: sqlite3.Connection, in_each_state: dict[str, int], how: str
 ) -> None:
     if how == "member":
-        members.deregister(conn, member_id=3, now=NOW)
+        registration.deregister(conn, member_id=3, now=NOW)
     else:
         lifecycle.delete(conn, fleet_id=1, now=NOW)
     # What is being typed is left to the pass that types it.

@@ -16,20 +16,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import Bundle, RuleBasedStateMachine, consumes, invariant, rule
 
-from cafleet.broker import lifecycle, members, messages
+from cafleet.broker import lifecycle, members, messages, registration
 from cafleet.errors import CafleetError, RefusedError, UnknownIdError
-from cafleet.records import Backend, CodingAgent
 from cafleet.store.connection import connect
 from cafleet.store.migrate import migrate
-from tests.harness.registry import NOW, Registry
-
-HOME = members.PendingPlacement(
-    backend=Backend.TMUX,
-    socket="/tmp/s",
-    session="main",
-    window="@0",
-    coding_agent=CodingAgent.CLAUDE,
-)
+from tests.harness.registry import HOME, NOW, Registry
 
 
 @contextmanager
@@ -180,7 +171,7 @@ class RegistryMachine(RuleBasedStateMachine):
         return member_id
 
     def _register(self, *, fleet_id: int, monitor: bool) -> int:
-        return members.register(
+        return registration.register(
             self.conn,
             fleet_id=fleet_id,
             name="n",
@@ -196,9 +187,9 @@ class RegistryMachine(RuleBasedStateMachine):
         person = self.model.people[member_id]
         if person.kind == "director":
             with pytest.raises(RefusedError):
-                members.deregister(self.conn, member_id=member_id, now=self.now)
+                registration.deregister(self.conn, member_id=member_id, now=self.now)
             return
-        changed = members.deregister(self.conn, member_id=member_id, now=self.now)
+        changed = registration.deregister(self.conn, member_id=member_id, now=self.now)
         assert changed is person.active
         person.active = False
 

@@ -1,0 +1,106 @@
+"""Where members live: the pane of each, pending at first, and what the last look at it found."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from datetime import datetime
+
+import msgspec
+
+from cafleet import clock
+from cafleet.errors import RefusedError
+from cafleet.records import Backend, CodingAgent, ScreenState
+from cafleet.store import Connection, queries
+from cafleet.store.connection import transaction
+
+
+class PendingPlacement(msgspec.Struct, frozen=True, kw_only=True):
+    """Where a member will live once its pane is open."""
+
+    backend: Backend
+    socket: str | None
+    session: str
+    window: str
+    coding_agent: CodingAgent
+
+
+def place(
+    conn: Connection,
+    *,
+    member_id: int,
+    placement: PendingPlacement,
+    pane: str | None,
+    now: datetime,
+) -> None:
+    """Insert a member's placement, inside the caller's transaction."""
+    queries.insert_placement(
+        conn,
+        member_id=member_id,
+        backend=placement.backend,
+        mux_socket=placement.socket,
+        mux_session=placement.session,
+        mux_window_id=placement.window,
+        mux_pane_id=pane,
+        coding_agent=placement.coding_agent,
+        now=clock.stamp(now),
+    )
+
+
+def set_pane(conn: Connection, *, member_id: int, session: str, window: str, pane: str) -> None:
+    """Record the pane of a pending placement.
+
+    Raises:
+        RefusedError: the placement has vanished meanwhile, for instance with its fleet.
+    """
+    with transaction(conn):
+        placed = queries.set_placement_pane(
+            conn, member_id=member_id, mux_session=session, mux_window_id=window, mux_pane_id=pane
+        )
+    if not placed:
+        raise RefusedError(
+            f"member {member_id} was deregistered while its pane opened; nothing is left of it"
+        )
+
+
+def refuse_owned_pane(conn: Connection, *, placement: PendingPlacement, pane: str) -> None:
+    """Raise RefusedError if a placement from before schema 9 names the untagged pane.
+
+    Such a placement knows no server: it owns the pane if session and window match. Later ones are
+    known by the pane's tag alone; their pane id may be another pane's on a server that was restarted.
+    """
+    for owner in queries.list_pane_owners(conn, mux_pane_id=pane):
+        there = (owner.mux_session, owner.mux_window_id) == (placement.session, placement.window)
+        if owner.mux_socket is None and there:
+            raise RefusedError(
+                f"this pane is that of member {owner.member_id} of fleet {owner.fleet_id}; use another "
+                f"pane, or delete that fleet first with `cafleet fleet delete {owner.fleet_id}`"
+            )
+
+
+def record_looks(
+    conn: Connection,
+    *,
+    looks: Mapping[int, ScreenState],
+    moves: Mapping[int, tuple[str, str, str]],
+    now: datetime,
+) -> None:
+    """Keep what the last look at some members' panes has found.
+
+    ``moves`` holds the pane, session and window of those that were moved; a placement that names
+    another pane by now is left alone.
+    """
+    if not looks and not moves:
+        return
+    with transaction(conn):
+        for member_id, screen in looks.items():
+            queries.set_placement_look(
+                conn, member_id=member_id, screen=screen, now=clock.stamp(now)
+            )
+        for member_id, (pane, session, window) in moves.items():
+            queries.set_placement_window(
+                conn,
+                member_id=member_id,
+                mux_pane_id=pane,
+                mux_session=session,
+                mux_window_id=window,
+            )

@@ -1,0 +1,127 @@
+"""Members that join and leave: who may, and the rows that this writes."""
+
+from __future__ import annotations
+
+from datetime import datetime
+
+from cafleet import clock
+from cafleet.broker import deliveries, members, placements
+from cafleet.broker.cards import write_card
+from cafleet.broker.placements import PendingPlacement
+from cafleet.errors import RefusedError
+from cafleet.records import MemberKind, MemberRecord, MemberStatus
+from cafleet.store import Connection, queries
+from cafleet.store.connection import transaction
+from cafleet.store.failures import UniqueIndexError
+
+ONE_MONITOR_INDEX = "idx_members_one_active_monitor_per_fleet"
+
+
+def register(
+    conn: Connection,
+    *,
+    fleet_id: int,
+    name: str,
+    description: str,
+    monitor: bool,
+    placement: PendingPlacement,
+    now: datetime,
+) -> int:
+    """Register a member whose pane is pending; its id.
+
+    Raises:
+        UnknownIdError: the fleet is unknown or deleted.
+        RefusedError: its Director is not active, the monitor's place is taken, or an ordinary
+            member is to join a fleet that has no monitor.
+    """
+    try:
+        with transaction(conn):
+            members.active_director(conn, fleet_id=fleet_id)
+            check_role(conn, fleet_id=fleet_id, monitor=monitor)
+            return insert(
+                conn,
+                fleet_id=fleet_id,
+                name=name,
+                description=description,
+                monitor=monitor,
+                placement=placement,
+                pane=None,
+                now=now,
+            )
+    except UniqueIndexError as refused:
+        if refused.index != ONE_MONITOR_INDEX:
+            raise
+        check_role(conn, fleet_id=fleet_id, monitor=True)
+        raise
+
+
+def check_role(conn: Connection, *, fleet_id: int, monitor: bool) -> None:
+    """Refuse a second monitor, and an ordinary member before the first one.
+
+    Raises:
+        RefusedError: says who holds the place, or how to fill it.
+    """
+    holder = members.active_monitor_id(conn, fleet_id=fleet_id)
+    if monitor and holder is not None:
+        raise RefusedError(
+            f"fleet {fleet_id} has an active monitor, member {holder}; delete it first with "
+            f"`cafleet member delete {holder}`"
+        )
+    if not monitor and holder is None:
+        raise RefusedError(
+            f"fleet {fleet_id} has no active monitor; start one first with "
+            f"`cafleet member create --fleet-id {fleet_id} --role monitor …`"
+        )
+
+
+def insert(
+    conn: Connection,
+    *,
+    fleet_id: int,
+    name: str,
+    description: str,
+    monitor: bool,
+    placement: PendingPlacement | None,
+    pane: str | None,
+    now: datetime,
+) -> int:
+    """Insert a member and its placement, inside the caller's transaction; the member's id."""
+    member_id = queries.insert_member(
+        conn,
+        fleet_id=fleet_id,
+        name=name,
+        description=description,
+        now=clock.stamp(now),
+        member_card_json=write_card(name, description, monitor=monitor),
+    )
+    if placement is not None:
+        placements.place(conn, member_id=member_id, placement=placement, pane=pane, now=now)
+    return member_id
+
+
+def deregister(conn: Connection, *, member_id: int, now: datetime) -> bool:
+    """Take a member off the active ones, with its placement; whether that changed anything.
+
+    Raises:
+        RefusedError: it is the root Director of its fleet.
+    """
+    with transaction(conn):
+        member = members.find(conn, member_id=member_id)
+        if member is not None:
+            refuse_director(member)
+        if member is None or member.status is not MemberStatus.ACTIVE:
+            return False
+        deliveries.void(conn, member_ids=[member_id], now=now)
+        queries.delete_placement(conn, member_id=member_id)
+        return bool(
+            queries.mark_member_deregistered(conn, member_id=member_id, now=clock.stamp(now))
+        )
+
+
+def refuse_director(member: MemberRecord) -> None:
+    """Raise RefusedError if the member is the root Director: it leaves with its fleet only."""
+    if member.kind is MemberKind.DIRECTOR:
+        raise RefusedError(
+            f"member {member.member_id} is the root Director of fleet {member.fleet_id}; delete the "
+            f"fleet instead with `cafleet fleet delete {member.fleet_id}`"
+        )
