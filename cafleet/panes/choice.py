@@ -6,11 +6,9 @@ import os
 
 from cafleet.errors import MultiplexerError, PaneGoneError, SettingError
 from cafleet.panes.interface import CallerPane, Multiplexer
+from cafleet.panes.sockets import default_socket
 from cafleet.records import Backend
 from cafleet.settings import MULTIPLEXER
-
-# Where tmux itself puts its sockets; every process comes to the same one, whatever its TMPDIR.
-SHARED_TMP = "/tmp"  # noqa: S108 - nothing is created here but a folder that is checked
 
 _SIGNS = {Backend.TMUX: "TMUX", Backend.HERDR: "HERDR_ENV"}
 
@@ -94,16 +92,6 @@ def multiplexer(backend: Backend, socket: str | None) -> Multiplexer:
     from cafleet.panes.tmux import Tmux
 
     return Tmux(os.path.abspath(socket) if socket else default_socket())
-
-
-def default_socket() -> str:
-    """The socket of the server in ``$TMUX``, else of tmux's default one (tmux(1), option -L)."""
-    caller = os.environ.get("TMUX")
-    if caller:
-        return os.path.abspath(caller.rsplit(",", 2)[0])
-    chosen = os.environ.get("TMUX_TMPDIR", "")
-    folder = os.path.realpath(chosen if os.path.isdir(chosen) else SHARED_TMP)
-    return os.path.join(folder, f"tmux-{os.getuid()}", "default")
 
 
 def _unsupported(backend: Backend) -> MultiplexerError:

@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from contextlib import AbstractContextManager, contextmanager
 
 from cafleet.errors import MultiplexerError, PaneLockedError
-from cafleet.panes.choice import SHARED_TMP, default_socket
+from cafleet.panes.sockets import SHARED_TMP, default_socket
 
 _RETRY = 0.02
 
