@@ -86,8 +86,9 @@ tmux: ## make sure that tmux is there; as root on Debian, install it
 
 lock: ## resolve requirements/ anew with uv (LOCK_FLAGS=--upgrade moves the pins)
 	@command -v $(UV) >/dev/null || { echo 'make lock needs uv: pip install uv' >&2; exit 1; }
-	@$(COMPILE) $(LOCK_FLAGS) --group dev --output-file requirements/dev.txt
+	@$(COMPILE) $(LOCK_FLAGS) --group dev --extra web --output-file requirements/dev.txt
 	@$(COMPILE) $(LOCK_FLAGS) --constraints requirements/dev.txt --output-file requirements/runtime.txt
+	@$(COMPILE) $(LOCK_FLAGS) --constraints requirements/dev.txt --extra web --output-file requirements/web.txt
 
 clean: ## remove the environment, the agents and every cache
 	@rm -rf .venv .agents build dist .hypothesis .import_linter_cache .mypy_cache .pytest_cache .ruff_cache

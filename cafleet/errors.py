@@ -7,6 +7,8 @@ cause (:meth:`CafleetError.add_remains`) and printed after it, so that the cause
 
 from __future__ import annotations
 
+import os
+
 
 class CafleetError(Exception):
     """The request could not be carried out. Root of every error that this program raises itself."""
@@ -78,3 +80,17 @@ class AgentError(CafleetError):
 
 class PaneLockedError(MultiplexerError):
     """Another process has been typing into the pane for longer than the limit."""
+
+
+def internal(error: BaseException) -> str:
+    """The sentence for a fault of the program itself: its kind and the place in the code alone.
+
+    A traceback shows lines of text that may be a message's.
+    """
+    last = error.__traceback__
+    while last is not None and last.tb_next is not None:
+        last = last.tb_next
+    place = "an unknown place"
+    if last is not None:
+        place = f"{os.path.basename(last.tb_frame.f_code.co_filename)}:{last.tb_lineno}"
+    return f"internal error: {type(error).__name__} at {place}; please report it"

@@ -168,6 +168,12 @@ class MessageRecord(msgspec.Struct, frozen=True, kw_only=True):
     text: str
 
 
+class TrackedMessage(MessageRecord, frozen=True, kw_only=True):
+    """A message with what became of its notice."""
+
+    delivery_state: DeliveryState
+
+
 class Delivery(msgspec.Struct, frozen=True, kw_only=True):
     """What is known of a notice: its state and, where there is one, the reason."""
 

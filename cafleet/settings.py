@@ -11,8 +11,11 @@ MULTIPLEXER = "CAFLEET_MULTIPLEXER"
 MAX_TEXT_LEN = "CAFLEET_MAX_TEXT_LEN"
 MONITOR_WAKE_INTERVAL = "CAFLEET_MONITOR_WAKE_INTERVAL"
 DELIVERY_HOLD_TIMEOUT = "CAFLEET_DELIVERY_HOLD_TIMEOUT"
+BROKER_HOST = "CAFLEET_BROKER_HOST"
+BROKER_PORT = "CAFLEET_BROKER_PORT"
 
 LARGEST_INTEGER = 2**63 - 1
+LARGEST_PORT = 65_535
 _SCHEME = "sqlite:///"
 _DIGITS = frozenset("0123456789")
 
@@ -33,14 +36,14 @@ def decimal(text: str, *, low: int = 0, high: int = LARGEST_INTEGER) -> int | No
     return value if low <= value <= high else None
 
 
-def _number(variable: str, default: int) -> int:
+def _number(variable: str, default: int, *, low: int = 0, high: int = LARGEST_INTEGER) -> int:
     text = os.environ.get(variable)
     if text is None:
         return default
-    value = decimal(text)
+    value = decimal(text, low=low, high=high)
     if value is None:
         raise SettingError(
-            f"{variable} is {text!r}, which is not a whole number from 0 to {LARGEST_INTEGER}; "
+            f"{variable} is {text!r}, which is not a whole number from {low} to {high}; "
             f"correct or unset it"
         )
     return value
@@ -59,6 +62,19 @@ def delivery_hold_timeout() -> int:
 def monitor_wake_interval() -> int:
     """Seconds between wakes of a monitor whose loop runs for the first time; 0 is none."""
     return _number(MONITOR_WAKE_INTERVAL, 600)
+
+
+def broker_host() -> str:
+    """The name or address on which the web server listens."""
+    host = os.environ.get(BROKER_HOST, "127.0.0.1")
+    if not host.strip():
+        raise SettingError(f"{BROKER_HOST} is {host!r}, which is no host; correct or unset it")
+    return host
+
+
+def broker_port() -> int:
+    """The TCP port on which the web server listens."""
+    return _number(BROKER_PORT, 8000, low=1, high=LARGEST_PORT)
 
 
 def home_folder() -> str | None:

@@ -11,7 +11,14 @@ from cafleet import clock
 from cafleet.broker import deliveries, members
 from cafleet.broker.ids import is_id
 from cafleet.errors import RefusedError, UnknownIdError
-from cafleet.records import DeliveryState, MemberRecord, MessageRecord
+from cafleet.records import (
+    DeliveryState,
+    LifeLine,
+    MemberRecord,
+    MessageRecord,
+    MessageType,
+    TrackedMessage,
+)
 from cafleet.store import Connection, queries
 from cafleet.store.connection import transaction
 
@@ -23,6 +30,13 @@ class Broadcast(msgspec.Struct, frozen=True, kw_only=True):
 
     summary: MessageRecord
     delivery_ids: list[int]
+
+
+class Page(msgspec.Struct, frozen=True, kw_only=True):
+    """At most ``limit`` messages, the newest of those whose id is below ``before``."""
+
+    before: int
+    limit: int
 
 
 def send(
@@ -151,16 +165,36 @@ def get(conn: Connection, *, message_id: int) -> MessageRecord:
     return message
 
 
-def inbox(conn: Connection, *, member_id: int) -> Sequence[MessageRecord]:
-    """Every delivery that a member owns, newest status first."""
-    return queries.list_inbox(conn, member_id=member_id)
+def life_lines(conn: Connection, *, message: MessageRecord) -> list[LifeLine]:
+    """What became of a delivery, or of each of a broadcast's, ids ascending."""
+    ids = [message.message_id]
+    if message.type is MessageType.BROADCAST_SUMMARY:
+        ids = delivery_ids(conn, summary_id=message.message_id)
+    return deliveries.life_lines(conn, message_ids=ids)
 
 
-def sent(conn: Connection, *, member_id: int) -> Sequence[MessageRecord]:
-    """Every delivery that a member has sent, newest status first."""
-    return queries.list_sent(conn, member_id=member_id)
+def inbox(
+    conn: Connection, *, member_id: int, page: Page | None = None
+) -> Sequence[TrackedMessage]:
+    """Every delivery that a member owns, newest status first; or a page of them, newest first."""
+    if page is None:
+        return queries.list_inbox(conn, member_id=member_id)
+    return queries.list_inbox_page(conn, member_id=member_id, before=page.before, limit=page.limit)
 
 
-def timeline(conn: Connection, *, fleet_id: int) -> Sequence[MessageRecord]:
-    """The newest deliveries of a fleet, at most 200, newest status first."""
-    return queries.list_timeline(conn, fleet_id=fleet_id, limit=TIMELINE_LIMIT)
+def sent(conn: Connection, *, member_id: int, page: Page | None = None) -> Sequence[TrackedMessage]:
+    """Every delivery that a member has sent, or a page of them, in the order of the inbox."""
+    if page is None:
+        return queries.list_sent(conn, member_id=member_id)
+    return queries.list_sent_page(conn, member_id=member_id, before=page.before, limit=page.limit)
+
+
+def timeline(
+    conn: Connection, *, fleet_id: int, page: Page | None = None
+) -> Sequence[TrackedMessage]:
+    """The newest deliveries of a fleet, or a page of them, in the order of the inbox; at most 200."""
+    if page is None:
+        return queries.list_timeline(conn, fleet_id=fleet_id, limit=TIMELINE_LIMIT)
+    return queries.list_timeline_page(
+        conn, fleet_id=fleet_id, before=page.before, limit=min(page.limit, TIMELINE_LIMIT)
+    )

@@ -9,7 +9,7 @@ import typer
 
 from cafleet.errors import UnknownIdError
 from cafleet.records import CodingAgent, WaitState
-from cafleet.settings import LARGEST_INTEGER, decimal
+from cafleet.settings import LARGEST_INTEGER, LARGEST_PORT, decimal
 from cafleet.texts import is_blank
 
 # Python reads no integer of more digits (sys.set_int_max_str_digits), and no id has 20.
@@ -47,6 +47,14 @@ def whole(text: str | int) -> int:
         raise typer.BadParameter(
             f"{_shown(str(text))} is not a whole number from 0 to {LARGEST_INTEGER}"
         )
+    return value
+
+
+def tcp_port(text: str) -> int:
+    """A TCP port."""
+    value = decimal(text, low=1, high=LARGEST_PORT)
+    if value is None:
+        raise typer.BadParameter(f"{_shown(text)} is not a port from 1 to {LARGEST_PORT}")
     return value
 
 

@@ -55,7 +55,7 @@ def _run(arguments: list[str]) -> int:
 
     from cafleet.cli.output import fail
     from cafleet.cli.tree import program
-    from cafleet.errors import CafleetError
+    from cafleet.errors import CafleetError, internal
 
     try:
         is_completing = COMPLETE in os.environ
@@ -76,8 +76,7 @@ def _run(arguments: list[str]) -> int:
         # Of stdout: nothing else that is written to lets it through.
         return 0
     except Exception as error:  # noqa: BLE001 - the last resort of the whole program
-        # A traceback shows lines of text that may be a message's; a place in the code does not.
-        fail(f"internal error: {type(error).__name__} at {_place(error)}; please report it")
+        fail(internal(error))
         return 1
     return 0
 
@@ -96,12 +95,3 @@ def _complete(group: ClickCommand) -> int:
 def _command_path(error: Exception) -> str:
     context = getattr(error, "ctx", None)
     return "cafleet" if context is None else " ".join(context.command_path.split())
-
-
-def _place(error: Exception) -> str:
-    last = error.__traceback__
-    while last is not None and last.tb_next is not None:
-        last = last.tb_next
-    if last is None:
-        return "an unknown place"
-    return f"{os.path.basename(last.tb_frame.f_code.co_filename)}:{last.tb_lineno}"

@@ -22,10 +22,8 @@ from cafleet.present.wire import (
     BroadcastWire,
     MessageWire,
     SentWire,
-    SummaryWhyWire,
-    WhyWire,
     count_states,
-    shaped,
+    life,
     to_json,
 )
 from cafleet.records import WaitState
@@ -216,20 +214,13 @@ def show(message_id: MessageId, json: Json = False) -> None:
 @app.command("why", cls=SubjectCommand)
 def why(message_id: MessageId, json: Json = False) -> None:
     """Tell what became of a message's notice, and what would change it."""
-    from cafleet.broker import deliveries, messages
+    from cafleet.broker import messages
     from cafleet.present import life_text
-    from cafleet.records import MessageType
 
     with open_session() as conn:
         message = messages.get(conn, message_id=message_id)
-        if message.type is MessageType.BROADCAST_SUMMARY:
-            ids = messages.delivery_ids(conn, summary_id=message_id)
-            lines = deliveries.life_lines(conn, message_ids=ids)
-            outcome = SummaryWhyWire(message_id=message_id, recipients=lines)
-            say(to_json(outcome) if json else life_text.summary(outcome))
-            return
-        (line,) = deliveries.life_lines(conn, message_ids=[message_id])
-    say(to_json(shaped(line, WhyWire)) if json else life_text.life_line(line))
+        lines = messages.life_lines(conn, message=message)
+    say(to_json(life(message, lines)) if json else life_text.told(message, lines))
 
 
 def _wait(wanted: WaitState | None, timeout: int | None) -> Wait | None:

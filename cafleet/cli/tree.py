@@ -22,7 +22,7 @@ _GROUPS = {
     "monitor": "Run, watch and stop a fleet's monitor loop; scan its panes.",
     "message": "Send, broadcast, poll, acknowledge and show messages.",
 }
-_SINGLE_COMMANDS = ("setup", "doctor")
+_SINGLE_COMMANDS = ("setup", "doctor", "server")
 
 
 class Group(TyperGroup):

@@ -25,7 +25,7 @@ from cafleet.errors import (
 )
 from cafleet.records import MonitorRuntime
 from cafleet.store import Connection
-from cafleet.store.connection import data_version
+from cafleet.store.connection import data_version, file_identity
 from cafleet.store.guard import check_schema, open_database
 
 DEFAULT_TICK_SECONDS = 5
@@ -222,12 +222,12 @@ class _Place:
         self._database = database
         self._fleet_id = fleet_id
         self._reports = reports
-        self._file = self._identity()
+        self._file = file_identity(database)
         self._server_seen = time.monotonic()
 
     def check_file(self) -> None:
         """Raise ReplacedError if the database file is another by now, or there is none."""
-        if self._identity() != self._file:
+        if file_identity(self._database) != self._file:
             raise ReplacedError(
                 f"the database at {self._database} was replaced; the next sender starts a new loop"
             )
@@ -253,13 +253,6 @@ class _Place:
             raise LoopEndedError(
                 f"{gone} for {_SERVER_SECONDS:.0f} s; the next sender that can reach it starts a new loop"
             )
-
-    def _identity(self) -> tuple[int, int] | None:
-        try:
-            status = os.stat(self._database)
-        except OSError:
-            return None
-        return status.st_dev, status.st_ino
 
 
 def _installed_version() -> str:

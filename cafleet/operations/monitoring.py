@@ -1,8 +1,10 @@
-"""`monitor status` and `monitor stop`: how a fleet's loop does, and its end."""
+"""How a fleet's loop does, what may be asked of it, and its end."""
 
 from __future__ import annotations
 
 import time
+from collections.abc import Sequence
+from datetime import datetime
 
 import msgspec
 
@@ -12,6 +14,7 @@ from cafleet.courier.liveness import is_running
 from cafleet.courier.process_lock import is_held, loop_lock_path
 from cafleet.records import LifeLine, MonitorRuntime
 from cafleet.store import Connection
+from cafleet.store.rows import WakeTargetRow
 
 # A loop looks for a stop twice a second, and may be in the middle of typing.
 _STOP_SECONDS = 8.0
@@ -39,6 +42,41 @@ def loop_status(conn: Connection, *, fleet_id: int) -> LoopStatus:
         runtime=monitor.runtime(conn, fleet_id=fleet_id),
         owed=deliveries.owed_in_fleet(conn, fleet_id=fleet_id),
     )
+
+
+class LoopWatch(msgspec.Struct, frozen=True, kw_only=True):
+    """What a watcher of a fleet's monitor sees at one instant; ``runtime`` as in :class:`LoopStatus`."""
+
+    now: datetime
+    running: bool
+    runtime: MonitorRuntime | None
+    targets: Sequence[WakeTargetRow]
+
+
+def watch_loop(conn: Connection, *, fleet_id: int) -> LoopWatch:
+    """How the loop of a living fleet does, and the members that its monitor watches."""
+    now = clock.utc_now()
+    runtime = monitor.runtime(conn, fleet_id=fleet_id)
+    return LoopWatch(
+        now=now,
+        running=_is_live(runtime, fleet_id, now),
+        runtime=runtime,
+        targets=monitor.wake_targets(conn, fleet_id=fleet_id),
+    )
+
+
+def request_wake(conn: Connection, *, fleet_id: int) -> str | None:
+    """Ask the loop to wake its monitor; when that was, ``None`` where no loop is live to do it."""
+    now = clock.utc_now()
+    if not _is_live(monitor.runtime(conn, fleet_id=fleet_id), fleet_id, now):
+        return None
+    monitor.request_wake(conn, fleet_id=fleet_id, now=now)
+    return clock.stamp(now)
+
+
+def _is_live(runtime: MonitorRuntime | None, fleet_id: int, now: datetime) -> bool:
+    held = is_held(loop_lock_path(settings.database_path(), fleet_id))
+    return monitor.is_live(runtime, lock_held=held, now=now)
 
 
 def stop_loop(conn: Connection, *, fleet_id: int) -> bool:

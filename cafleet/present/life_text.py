@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from cafleet.present.visible import visible
-from cafleet.present.wire import SummaryWhyWire
-from cafleet.records import DeliveryState, LifeLine, ScreenState
+from cafleet.records import DeliveryState, LifeLine, MessageRecord, MessageType, ScreenState
 
 _NEXT = {
     DeliveryState.NONE: "No notice is due: there is nobody to notify, or no pane to type into.",
@@ -53,11 +54,11 @@ def life_line(line: LifeLine) -> str:
     return "\n".join(rows)
 
 
-def summary(outcome: SummaryWhyWire) -> str:
-    """The same for each delivery of a broadcast, a blank line between."""
-    if not outcome.recipients:
-        return f"broadcast {outcome.message_id} had no recipients."
-    return "\n\n".join(life_line(line) for line in outcome.recipients)
+def told(message: MessageRecord, lines: Sequence[LifeLine]) -> str:
+    """The life line of a message; of each delivery of a broadcast, a blank line between."""
+    if message.type is MessageType.BROADCAST_SUMMARY and not lines:
+        return f"broadcast {message.message_id} had no recipients."
+    return "\n\n".join(life_line(line) for line in lines)
 
 
 def _next(line: LifeLine) -> str:

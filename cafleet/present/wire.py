@@ -23,6 +23,7 @@ from cafleet.records import (
     MemberRecord,
     MemberStatus,
     MessageRecord,
+    MessageType,
     MonitorRuntime,
     ScreenState,
 )
@@ -238,6 +239,14 @@ def monitor_status(
         last_wake_at=None if runtime is None else runtime.last_wake_at,
         owed=shaped_all(owed, OwedWire),
     )
+
+
+def life(message: MessageRecord, lines: list[LifeLine]) -> WhyWire | SummaryWhyWire:
+    """What became of a message: of its one delivery, or of each that its broadcast made."""
+    if message.type is MessageType.BROADCAST_SUMMARY:
+        return SummaryWhyWire(message_id=message.message_id, recipients=lines)
+    (line,) = lines
+    return shaped(line, WhyWire)
 
 
 def pane_status(pane_id: str | None, status: str) -> str:

@@ -47,6 +47,15 @@ def connect(path: str, *, create: bool = False) -> sqlite3.Connection:
     return conn
 
 
+def file_identity(path: str) -> tuple[int, int] | None:
+    """What tells the file at ``path`` from one that takes its place, ``None`` where there is none."""
+    try:
+        status = os.stat(path)
+    except OSError:
+        return None
+    return status.st_dev, status.st_ino
+
+
 def data_version(conn: sqlite3.Connection) -> int:
     """A number that changes when another connection has committed; reading it costs next to nothing."""
     with translated():

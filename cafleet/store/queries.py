@@ -38,6 +38,7 @@ from cafleet.store.rows import (
     PaneOwnerRow,
     PublishedVersionRow,
     SchemaObjectRow,
+    TrackedMessageRow,
     WaitRow,
     WakeTargetRow,
 )
@@ -777,7 +778,7 @@ def list_inbox(
     conn: Connection,
     *,
     member_id: int,
-) -> list[MessageRow]:
+) -> list[TrackedMessageRow]:
     """Every delivery that a member owns, newest status first. Why +type: so written, the term does
     not tempt SQLite to an index in another order.
 
@@ -787,7 +788,7 @@ def list_inbox(
         conn,
         "messages",
         "list_inbox",
-        MessageRow,
+        TrackedMessageRow,
         {
             "member_id": member_id,
         },
@@ -798,16 +799,16 @@ def list_sent(
     conn: Connection,
     *,
     member_id: int,
-) -> list[MessageRow]:
+) -> list[TrackedMessageRow]:
     """Every delivery that a member has sent, newest status first. Why +type: as in the inbox.
 
-    Source: sql/queries/messages.sql:70, by idx_messages_from_member_status_ts.
+    Source: sql/queries/messages.sql:71, by idx_messages_from_member_status_ts.
     """
     return many(
         conn,
         "messages",
         "list_sent",
-        MessageRow,
+        TrackedMessageRow,
         {
             "member_id": member_id,
         },
@@ -819,21 +820,95 @@ def list_timeline(
     *,
     fleet_id: int,
     limit: int,
-) -> list[MessageRow]:
+) -> list[TrackedMessageRow]:
     """The newest deliveries owned by the members of a fleet. The limit counts deliveries. Why
     +type: with the index of received deliveries, whose order is another, it would read and sort
     every message of the fleet, 600 times slower with a million of them.
 
-    Source: sql/queries/messages.sql:90, by idx_members_fleet_status,
+    Source: sql/queries/messages.sql:92, by idx_members_fleet_status,
     idx_messages_owner_member_status_ts.
     """
     return many(
         conn,
         "messages",
         "list_timeline",
-        MessageRow,
+        TrackedMessageRow,
         {
             "fleet_id": fleet_id,
+            "limit": limit,
+        },
+    )
+
+
+def list_inbox_page(
+    conn: Connection,
+    *,
+    member_id: int,
+    before: int,
+    limit: int,
+) -> list[TrackedMessageRow]:
+    """A page of the deliveries that a member owns, newest first, each older than the message
+    `before`.
+
+    Source: sql/queries/messages.sql:118, by idx_messages_owner_member_status_ts.
+    """
+    return many(
+        conn,
+        "messages",
+        "list_inbox_page",
+        TrackedMessageRow,
+        {
+            "member_id": member_id,
+            "before": before,
+            "limit": limit,
+        },
+    )
+
+
+def list_sent_page(
+    conn: Connection,
+    *,
+    member_id: int,
+    before: int,
+    limit: int,
+) -> list[TrackedMessageRow]:
+    """A page of the deliveries that a member has sent, in the order of the inbox.
+
+    Source: sql/queries/messages.sql:144, by idx_messages_sent.
+    """
+    return many(
+        conn,
+        "messages",
+        "list_sent_page",
+        TrackedMessageRow,
+        {
+            "member_id": member_id,
+            "before": before,
+            "limit": limit,
+        },
+    )
+
+
+def list_timeline_page(
+    conn: Connection,
+    *,
+    fleet_id: int,
+    before: int,
+    limit: int,
+) -> list[TrackedMessageRow]:
+    """A page of the deliveries of a fleet, in the order of the inbox.
+
+    Source: sql/queries/messages.sql:170, by idx_members_fleet_status,
+    idx_messages_owner_member_status_ts.
+    """
+    return many(
+        conn,
+        "messages",
+        "list_timeline_page",
+        TrackedMessageRow,
+        {
+            "fleet_id": fleet_id,
+            "before": before,
             "limit": limit,
         },
     )
@@ -851,7 +926,7 @@ def insert_delivery(
 ) -> int:
     """A message to one member.
 
-    Source: sql/queries/messages.sql:115.
+    Source: sql/queries/messages.sql:197.
     """
     found: int = scalar(
         conn,
@@ -879,7 +954,7 @@ def insert_broadcast_summary(
 ) -> int:
     """The row that stands for a broadcast. It is linked to itself as soon as it has an id.
 
-    Source: sql/queries/messages.sql:145.
+    Source: sql/queries/messages.sql:227.
     """
     found: int = scalar(
         conn,
@@ -902,7 +977,7 @@ def set_summary_origin(
 ) -> int:
     """Link a broadcast summary to itself.
 
-    Source: sql/queries/messages.sql:171, by primary key.
+    Source: sql/queries/messages.sql:253, by primary key.
     """
     return change(
         conn,
@@ -927,7 +1002,7 @@ def insert_broadcast_deliveries(
     """One delivery to each other active member of the fleet, in the order of their ids. A member
     without a placement is due no notice.
 
-    Source: sql/queries/messages.sql:179, by idx_members_fleet_status, primary key.
+    Source: sql/queries/messages.sql:261, by idx_members_fleet_status, primary key.
     """
     return change(
         conn,
@@ -951,7 +1026,7 @@ def list_broadcast_delivery_ids(
 ) -> list[MessageIdRow]:
     """The deliveries of one broadcast.
 
-    Source: sql/queries/messages.sql:217, by idx_messages_origin.
+    Source: sql/queries/messages.sql:299, by idx_messages_origin.
     """
     return many(
         conn,
@@ -972,7 +1047,7 @@ def ack_message(
 ) -> int:
     """The one acknowledgement of a delivery; 0 rows when it was not waiting for one.
 
-    Source: sql/queries/messages.sql:230, by primary key.
+    Source: sql/queries/messages.sql:312, by primary key.
     """
     return change(
         conn,
@@ -992,7 +1067,7 @@ def list_owed(
 ) -> list[OwedRow]:
     """The notices that are owed to some members, oldest first, and since when each has been held.
 
-    Source: sql/queries/messages.sql:238, by idx_delivery_events_message, idx_messages_owed,
+    Source: sql/queries/messages.sql:320, by idx_delivery_events_message, idx_messages_owed,
     primary key.
     """
     return many(
@@ -1014,7 +1089,7 @@ def list_deliveries(
     """The state of the notices of some messages, each with the reason of its last change, and
     whether the recipient has acknowledged it or left.
 
-    Source: sql/queries/messages.sql:276, by idx_delivery_events_message, primary key.
+    Source: sql/queries/messages.sql:358, by idx_delivery_events_message, primary key.
     """
     return many(
         conn,
@@ -1034,7 +1109,7 @@ def mark_deliveries_typed(
 ) -> int:
     """About to be pasted. What is not owed any more drops out here.
 
-    Source: sql/queries/messages.sql:302, by primary key.
+    Source: sql/queries/messages.sql:384, by primary key.
     """
     return change(
         conn,
@@ -1054,7 +1129,7 @@ def mark_deliveries_waiting(
 ) -> int:
     """Looked and not typed: the notice stays owed, as held or unreachable.
 
-    Source: sql/queries/messages.sql:312, by primary key.
+    Source: sql/queries/messages.sql:394, by primary key.
     """
     return change(
         conn,
@@ -1075,7 +1150,7 @@ def settle_typed_deliveries(
 ) -> int:
     """What the look after the typing has shown: submitted or unsure.
 
-    Source: sql/queries/messages.sql:322, by primary key.
+    Source: sql/queries/messages.sql:404, by primary key.
     """
     return change(
         conn,
@@ -1096,7 +1171,7 @@ def list_unseen(
     """Which of these deliveries are not yet known to have been seen by their recipient. One that
     is being typed is left to the pass that types it.
 
-    Source: sql/queries/messages.sql:332, by primary key.
+    Source: sql/queries/messages.sql:414, by primary key.
     """
     return many(
         conn,
@@ -1116,7 +1191,7 @@ def list_acknowledged(
 ) -> list[MessageIdRow]:
     """Which of these deliveries their recipient has acknowledged, so that it must have seen them.
 
-    Source: sql/queries/messages.sql:349, by primary key.
+    Source: sql/queries/messages.sql:431, by primary key.
     """
     return many(
         conn,
@@ -1136,7 +1211,7 @@ def mark_deliveries_seen(
 ) -> int:
     """Their recipient has polled or acknowledged them: final.
 
-    Source: sql/queries/messages.sql:361, by primary key.
+    Source: sql/queries/messages.sql:443, by primary key.
     """
     return change(
         conn,
@@ -1155,7 +1230,7 @@ def mark_deliveries_void(
 ) -> int:
     """Their recipient has left: no notice is due any more.
 
-    Source: sql/queries/messages.sql:372, by primary key.
+    Source: sql/queries/messages.sql:454, by primary key.
     """
     return change(
         conn,
@@ -1176,7 +1251,7 @@ def list_owing(
     one of them was not looked for yet, `unreachable` whether there is nothing but unreachable
     ones.
 
-    Source: sql/queries/messages.sql:382, by idx_members_fleet_status, idx_messages_owed,
+    Source: sql/queries/messages.sql:464, by idx_members_fleet_status, idx_messages_owed,
     primary key.
     """
     return many(
@@ -1197,7 +1272,7 @@ def list_fleet_owed_ids(
 ) -> list[MessageIdRow]:
     """Every delivery whose notice is still owed to an active member of a fleet.
 
-    Source: sql/queries/messages.sql:406, by idx_members_fleet_status, idx_messages_owed.
+    Source: sql/queries/messages.sql:488, by idx_members_fleet_status, idx_messages_owed.
     """
     return many(
         conn,
@@ -1217,7 +1292,7 @@ def list_gone_recipients(
 ) -> list[MemberIdRow]:
     """Which recipients of some deliveries had no pane any more when they were last looked for.
 
-    Source: sql/queries/messages.sql:421, by primary key.
+    Source: sql/queries/messages.sql:503, by primary key.
     """
     return many(
         conn,

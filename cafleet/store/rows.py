@@ -23,6 +23,7 @@ from cafleet.records import (
     MessageState,
     MonitorRuntime,
     ScreenState,
+    TrackedMessage,
 )
 
 _PLACEMENT = {
@@ -167,6 +168,11 @@ class PaneOwnerRow(Row, frozen=True, kw_only=True):
 
 
 class MessageRow(MessageRecord, Row, frozen=True, kw_only=True):
+    table: ClassVar[str] = "messages"
+    key: ClassVar[str] = "message_id"
+
+
+class TrackedMessageRow(TrackedMessage, Row, frozen=True, kw_only=True):
     table: ClassVar[str] = "messages"
     key: ClassVar[str] = "message_id"
 

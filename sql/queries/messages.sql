@@ -50,7 +50,7 @@ WHERE messages.owner_member_id = :member_id AND messages.status_state = 'input_r
 -- Every delivery that a member owns, newest status first.
 -- Why +type: so written, the term does not tempt SQLite to an index in another order.
 -- params: member_id int = messages.owner_member_id
--- returns: MessageRow
+-- returns: TrackedMessageRow
 -- plan: idx_messages_owner_member_status_ts
 SELECT
     messages.message_id,
@@ -62,7 +62,8 @@ SELECT
     messages.status_state,
     messages.status_timestamp,
     messages.origin_message_id,
-    messages.text
+    messages.text,
+    messages.delivery_state
 FROM messages
 WHERE messages.owner_member_id = :member_id AND +messages.type = 'unicast'
 ORDER BY messages.status_timestamp DESC, messages.message_id DESC;
@@ -70,7 +71,7 @@ ORDER BY messages.status_timestamp DESC, messages.message_id DESC;
 -- name: list_sent(member_id)
 -- Every delivery that a member has sent, newest status first. Why +type: as in the inbox.
 -- params: member_id int = messages.from_member_id
--- returns: MessageRow
+-- returns: TrackedMessageRow
 -- plan: idx_messages_from_member_status_ts
 SELECT
     messages.message_id,
@@ -82,7 +83,8 @@ SELECT
     messages.status_state,
     messages.status_timestamp,
     messages.origin_message_id,
-    messages.text
+    messages.text,
+    messages.delivery_state
 FROM messages
 WHERE messages.from_member_id = :member_id AND +messages.type = 'unicast'
 ORDER BY messages.status_timestamp DESC, messages.message_id DESC;
@@ -92,7 +94,7 @@ ORDER BY messages.status_timestamp DESC, messages.message_id DESC;
 -- Why +type: with the index of received deliveries, whose order is another, it would read and sort
 -- every message of the fleet, 600 times slower with a million of them.
 -- params: fleet_id int, limit int
--- returns: MessageRow
+-- returns: TrackedMessageRow
 -- plan: idx_members_fleet_status, idx_messages_owner_member_status_ts
 -- sort: at most :limit rows are kept; each owner's index is left as soon as it falls behind
 SELECT
@@ -105,11 +107,91 @@ SELECT
     messages.status_state,
     messages.status_timestamp,
     messages.origin_message_id,
-    messages.text
+    messages.text,
+    messages.delivery_state
 FROM members
 INNER JOIN messages ON members.member_id = messages.owner_member_id
 WHERE members.fleet_id = :fleet_id AND +messages.type = 'unicast'
 ORDER BY messages.status_timestamp DESC, messages.message_id DESC
+LIMIT :limit;
+
+-- name: list_inbox_page(member_id, before, limit)
+-- A page of the deliveries that a member owns, newest first, each older than the message `before`.
+-- params: member_id int = messages.owner_member_id, before int = messages.message_id, limit int
+-- returns: TrackedMessageRow
+-- plan: idx_messages_owner_member_status_ts
+-- sort: by id, over the deliveries of one member
+SELECT
+    messages.message_id,
+    messages.owner_member_id,
+    messages.from_member_id,
+    messages.to_member_id,
+    messages.type,
+    messages.created_at,
+    messages.status_state,
+    messages.status_timestamp,
+    messages.origin_message_id,
+    messages.text,
+    messages.delivery_state
+FROM messages
+WHERE
+    messages.owner_member_id = :member_id
+    AND +messages.type = 'unicast'
+    AND messages.message_id < :before
+ORDER BY messages.message_id DESC
+LIMIT :limit;
+
+-- name: list_sent_page(member_id, before, limit)
+-- A page of the deliveries that a member has sent, in the order of the inbox.
+-- params: member_id int = messages.from_member_id, before int = messages.message_id, limit int
+-- returns: TrackedMessageRow
+-- plan: idx_messages_sent
+-- sort: by id, over the deliveries of one sender
+SELECT
+    messages.message_id,
+    messages.owner_member_id,
+    messages.from_member_id,
+    messages.to_member_id,
+    messages.type,
+    messages.created_at,
+    messages.status_state,
+    messages.status_timestamp,
+    messages.origin_message_id,
+    messages.text,
+    messages.delivery_state
+FROM messages
+WHERE
+    messages.from_member_id = :member_id
+    AND +messages.type = 'unicast'
+    AND messages.message_id < :before
+ORDER BY messages.message_id DESC
+LIMIT :limit;
+
+-- name: list_timeline_page(fleet_id, before, limit)
+-- A page of the deliveries of a fleet, in the order of the inbox.
+-- params: fleet_id int, before int = messages.message_id, limit int
+-- returns: TrackedMessageRow
+-- plan: idx_members_fleet_status, idx_messages_owner_member_status_ts
+-- sort: by id, over the deliveries of one fleet
+SELECT
+    messages.message_id,
+    messages.owner_member_id,
+    messages.from_member_id,
+    messages.to_member_id,
+    messages.type,
+    messages.created_at,
+    messages.status_state,
+    messages.status_timestamp,
+    messages.origin_message_id,
+    messages.text,
+    messages.delivery_state
+FROM members
+INNER JOIN messages ON members.member_id = messages.owner_member_id
+WHERE
+    members.fleet_id = :fleet_id
+    AND +messages.type = 'unicast'
+    AND messages.message_id < :before
+ORDER BY messages.message_id DESC
 LIMIT :limit;
 
 -- name: insert_delivery(owner_member_id, from_member_id, now, text, delivery_state, urgent)$

@@ -186,13 +186,16 @@ def in_use(tmp_path_factory: pytest.TempPathFactory) -> Iterator[sqlite3.Connect
 
 
 def value_for(parameter: Parameter, seed: int) -> Any:
-    """A value of the parameter's type: an id is ``seed``, a list all that are members and messages."""
+    """A value of the parameter's type: an id is ``seed``, a list all that are members and messages,
+    and what lies before an id lies before one that no row has reached."""
     type_ = parameter.type.removesuffix(" | None")
     if type_ in ENUMS:
         values = list(getattr(records, type_))
         return values[seed % len(values)]
     if type_ == "list[int]":
         return [1, 2, 3, 4, 5, *range(9, 18)]
+    if parameter.name == "before":
+        return 100
     if type_ == "int":
         return seed
     return f"%{seed}" if parameter.name == "mux_pane_id" else "u"

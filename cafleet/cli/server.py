@@ -1,0 +1,45 @@
+"""The `server` command."""
+
+from __future__ import annotations
+
+import sys
+from typing import Annotated
+
+import typer
+
+from cafleet import settings
+from cafleet.cli.arguments import filled, tcp_port
+from cafleet.cli.output import say
+from cafleet.cli.parser import Command
+from cafleet.errors import CafleetError
+
+app = typer.Typer()
+
+# What the extra brings: the server's own packages and what they cannot be imported without.
+_EXTRA = frozenset({"starlette", "uvicorn", "anyio", "h11", "click"})
+
+
+@app.command("server", cls=Command)
+def server(
+    host: Annotated[
+        str | None,
+        typer.Option("--host", parser=filled, metavar="HOST", help="Where to listen (127.0.0.1)."),
+    ] = None,
+    port: Annotated[
+        int | None,
+        typer.Option("--port", parser=tcp_port, metavar="PORT", help="The TCP port (8000)."),
+    ] = None,
+) -> None:
+    """Serve the web page and its API until stopped."""
+    host = settings.broker_host() if host is None else host
+    port = settings.broker_port() if port is None else port
+    try:
+        from cafleet.web.server import serve
+    except ModuleNotFoundError as missing:
+        if missing.name not in _EXTRA:
+            raise
+        raise CafleetError(
+            f"the web server needs packages that are not installed ({missing.name}); install them "
+            f"with: {sys.executable} -m pip install 'cafleet[web]'"
+        ) from missing
+    serve(settings.database_path(), host=host, port=port, announce=say)
