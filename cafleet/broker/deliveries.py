@@ -11,6 +11,10 @@ from cafleet.store import Connection, queries
 from cafleet.store.connection import transaction
 from cafleet.store.rows import DeliveryRow, OwedRow, OwingRow
 
+_POLLED = "polled"
+_LEFT = "recipient deregistered"
+_POLLED_WHILE_TYPED = Delivery(state=DeliveryState.TYPED, reason=_POLLED)
+
 
 def states(conn: Connection, *, message_ids: Sequence[int]) -> dict[int, Delivery]:
     """The state of each message's notice, with the reason of its last change."""
@@ -96,23 +100,33 @@ def settle(
     evidence: str | None,
     now: datetime,
 ) -> None:
-    """Note what the look after the typing has shown: submitted or unsure.
+    """Note what the look after the typing has shown.
 
-    What was acknowledged meanwhile is then known to be seen.
+    What was read meanwhile is then known to be seen.
     """
     with transaction(conn):
-        current = states(conn, message_ids=message_ids)
-        typed = [each for each in message_ids if current[each].state is DeliveryState.TYPED]
-        if typed:
-            queries.settle_typed_deliveries(conn, message_ids=typed, delivery_state=state)
-            _record(conn, typed, state, reason, evidence, now)
-        acknowledged = queries.list_acknowledged(conn, message_ids=typed)
-        see(
-            conn,
-            message_ids=[row.message_id for row in acknowledged],
-            reason="acknowledged",
-            now=now,
-        )
+        _settle(conn, message_ids, state, reason, evidence, now)
+
+
+def _settle(
+    conn: Connection,
+    message_ids: Sequence[int],
+    state: DeliveryState,
+    reason: str | None,
+    evidence: str | None,
+    now: datetime,
+) -> None:
+    current = states(conn, message_ids=message_ids)
+    typed = [each for each in message_ids if current[each].state is DeliveryState.TYPED]
+    if not typed:
+        return
+    queries.settle_typed_deliveries(conn, message_ids=typed, delivery_state=state)
+    _record(conn, typed, state, reason, evidence, now)
+    acknowledged = queries.list_acknowledged(conn, message_ids=typed)
+    acknowledged_ids = [row.message_id for row in acknowledged]
+    see(conn, message_ids=acknowledged_ids, reason="acknowledged", now=now)
+    polled = [each for each in typed if current[each] == _POLLED_WHILE_TYPED]
+    see(conn, message_ids=polled, reason=_POLLED, now=now)
 
 
 def postpone(
@@ -139,10 +153,22 @@ def postpone(
 
 
 def mark_seen(conn: Connection, *, message_ids: Sequence[int], now: datetime) -> None:
-    """Note that their recipient has polled some deliveries; writes only if that is news."""
-    if queries.list_unseen(conn, message_ids=message_ids):
+    """Note that their recipient has polled some deliveries; writes only if that is news.
+
+    What is being typed is seen as soon as its pass has settled it.
+    """
+    if queries.list_unseen(conn, message_ids=message_ids) or _being_typed(conn, message_ids):
         with transaction(conn):
-            see(conn, message_ids=message_ids, reason="polled", now=now)
+            see(conn, message_ids=message_ids, reason=_POLLED, now=now)
+            typed = _being_typed(conn, message_ids)
+            _record(conn, typed, DeliveryState.TYPED, _POLLED, None, now)
+
+
+def _being_typed(conn: Connection, message_ids: Sequence[int]) -> list[int]:
+    """Those that are being typed and were not polled since that began."""
+    current = states(conn, message_ids=message_ids)
+    unread = Delivery(state=DeliveryState.TYPED, reason=None)
+    return [message_id for message_id, found in current.items() if found == unread]
 
 
 def see(conn: Connection, *, message_ids: Sequence[int], reason: str, now: datetime) -> None:
@@ -156,16 +182,15 @@ def see(conn: Connection, *, message_ids: Sequence[int], reason: str, now: datet
 def void(conn: Connection, *, member_ids: Sequence[int], now: datetime) -> None:
     """Drop what is owed to members that leave, inside the caller's transaction.
 
-    What is being typed is left to its pass.
+    What is being typed is unsure from now on: its pass may be dead, and its pane is about to be.
     """
-    dropped = [
-        row.message_id
-        for row in owed(conn, member_ids=member_ids)
-        if row.delivery_state is not DeliveryState.TYPED
-    ]
+    leaving = owed(conn, member_ids=member_ids)
+    typed = [row.message_id for row in leaving if row.delivery_state is DeliveryState.TYPED]
+    _settle(conn, typed, DeliveryState.UNSURE, _LEFT, None, now)
+    dropped = [row.message_id for row in leaving if row.delivery_state is not DeliveryState.TYPED]
     if dropped:
         queries.mark_deliveries_void(conn, message_ids=dropped)
-        _record(conn, dropped, DeliveryState.NONE, "recipient deregistered", None, now)
+        _record(conn, dropped, DeliveryState.NONE, _LEFT, None, now)
 
 
 def _is_waiting(current: dict[int, Delivery], message_id: int) -> bool:

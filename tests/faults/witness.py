@@ -35,7 +35,9 @@ class Change:
 def changes(database: Database) -> list[Change]:
     rows = database.rows(
         "SELECT message_id, owner_member_id, at, state, coalesce(reason, evidence, '') "
-        "FROM delivery_events JOIN messages USING (message_id) ORDER BY event_id"
+        "FROM delivery_events JOIN messages USING (message_id) "
+        # A poll in the midst of the typing is noted, and is no attempt.
+        "WHERE state <> 'typed' OR reason IS NULL ORDER BY event_id"
     )
     return [Change(m, o, datetime.fromisoformat(at).timestamp(), s, r) for m, o, at, s, r in rows]
 

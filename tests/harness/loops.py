@@ -38,6 +38,15 @@ def end_loops(root: Path) -> None:
     raise AssertionError(f"loops are left: {loops(root)}")
 
 
+def kill_loops(root: Path) -> None:
+    """Kill every loop below ``root`` without notice; there may be none."""
+    killed = loops(root)
+    for pid in killed:
+        with suppress(ProcessLookupError):
+            os.kill(pid, signal.SIGKILL)
+    wait_for(lambda: not set(killed) & set(loops(root)), f"{killed} are dead")
+
+
 def owner(database: Database, fleet_id: int = 1) -> int | None:
     """The process that has claimed a fleet."""
     rows = database.rows("SELECT pid FROM monitor_runtime WHERE fleet_id = ?", fleet_id)

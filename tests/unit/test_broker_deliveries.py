@@ -105,6 +105,33 @@ def test_what_was_acknowledged_while_it_was_typed_is_seen(
     ]
 
 
+@pytest.mark.parametrize("outcome", ["submitted", "unsure", "held", "unreachable"])
+def test_what_was_polled_while_it_was_typed_is_seen(
+    registry: Registry, conn: sqlite3.Connection, outcome: str
+) -> None:
+    registry.crew("ann")
+    polled, other = (registry.message(2, 3, delivery_state="queued") for _ in range(2))
+    deliveries.mark_typed(conn, message_ids=[polled, other], now=NOW)
+    deliveries.mark_seen(conn, message_ids=[polled], now=LATER)
+    deliveries.settle(
+        conn,
+        message_ids=[polled, other],
+        state=DeliveryState(outcome),
+        reason=None,
+        evidence=None,
+        now=LATER,
+    )
+    assert stored(registry) == ["seen", outcome]
+    assert [event[0::2] for event in events(registry) if event[0] == polled] == [
+        (polled, "typed", None),
+        (polled, "typed", None),
+        (polled, outcome, None),
+        (polled, "seen", None),
+    ]
+    found = deliveries.states(conn, message_ids=[polled])
+    assert found[polled].reason == "polled"
+
+
 def test_a_postponement_is_an_event_when_state_or_reason_is_new(
     registry: Registry, conn: sqlite3.Connection, in_each_state: dict[str, int]
 ) -> None:
@@ -139,7 +166,10 @@ def test_a_poll_makes_all_seen_but_what_is_being_typed(
     deliveries.mark_seen(conn, message_ids=everything, now=NOW)
     assert stored(registry) == ["typed" if state == "typed" else "seen" for state in STATES]
     changed = [each for state, each in in_each_state.items() if state not in {"typed", "seen"}]
-    assert events(registry) == [(each, THEN, "seen", "polled", None) for each in changed]
+    assert events(registry) == [
+        *((each, THEN, "seen", "polled", None) for each in changed),
+        (in_each_state["typed"], THEN, "typed", "polled", None),
+    ]
     # Nothing is news now, so nothing is written.
     writes = conn.total_changes
     deliveries.mark_seen(conn, message_ids=everything, now=LATER)
@@ -196,13 +226,32 @@ def test_those_who_leave_are_owed_nothing(
         registration.deregister(conn, member_id=3, now=NOW)
     else:
         lifecycle.delete(conn, fleet_id=1, now=NOW)
-    # What is being typed is left to the pass that types it.
-    assert stored(registry) == ["none" if state in WAITING else state for state in STATES]
-    dropped = [in_each_state[state] for state in STATES if state in WAITING]
-    assert events(registry) == [
-        (each, THEN, "none", "recipient deregistered", None) for each in dropped
+    left = dict.fromkeys(WAITING, "none") | {"typed": "unsure"}
+    assert stored(registry) == [left.get(state, state) for state in STATES]
+    assert sorted(events(registry)) == [
+        (in_each_state[state], THEN, left[state], "recipient deregistered", None)
+        for state in STATES
+        if state in left
     ]
     assert deliveries.owed(conn, member_ids=[3]) == []
+
+
+def test_what_the_pass_of_one_who_left_meanwhile_has_found_changes_nothing(
+    registry: Registry, conn: sqlite3.Connection
+) -> None:
+    registry.crew("ann")
+    message_id = registry.message(2, 3, delivery_state="typed")
+    members.deregister(conn, member_id=3, now=NOW)
+    before = registry.dump()
+    deliveries.settle(
+        conn,
+        message_ids=[message_id],
+        state=DeliveryState.SUBMITTED,
+        reason=None,
+        evidence="seen there",
+        now=LATER,
+    )
+    assert registry.dump() == before
 
 
 def test_the_recipients_of_messages(registry: Registry, conn: sqlite3.Connection) -> None:
