@@ -18,7 +18,7 @@ from cafleet.courier.looking import (
     moved,
     target_of,
 )
-from cafleet.courier.payloads import marker, notices
+from cafleet.courier.payloads import marker, notices, uncut
 from cafleet.courier.submission import Draft, Fate, Outcome, submit, type_and_submit
 from cafleet.errors import IntegrityError, MultiplexerError, PaneLockedError
 from cafleet.panes import Multiplexer, multiplexer, pane_lock
@@ -165,6 +165,7 @@ class Pass:
             target=target,
             text=notices(rows, self._max_text_len),
             marker=marker(rows[-1]),
+            parts=uncut(rows),
             message_ids=[row.message_id for row in rows],
         )
 

@@ -21,10 +21,13 @@ _SHOWN_BREAK = "⏎"
 
 def notice(message: OwedRow, max_text_len: int) -> str:
     """One notice, two lines: what came from whom and when, and the body, cut and flattened."""
+    return f"{_head(message)}\n{flattened(message.text, max_text_len)}"
+
+
+def _head(message: OwedRow) -> str:
     sender = message.from_name if message.from_name is not None else "unknown"
     start, end = marker(message)
-    head = f"{start} {message.from_member_id} ({safe_name(sender)}) {end}"
-    return f"{head}\n{flattened(message.text, max_text_len)}"
+    return f"{start} {message.from_member_id} ({safe_name(sender)}) {end}"
 
 
 def marker(message: OwedRow) -> tuple[str, str]:
@@ -41,12 +44,20 @@ def notices(messages: Sequence[OwedRow], max_text_len: int) -> str:
 
     It ends in a space: a body that ends in ``@word`` would else open a menu that eats the Enter.
     """
+    lines = [notice(message, max_text_len) for message in messages[-NOTICES_PER_PAYLOAD:]]
+    return "\n".join([*_left_out(messages), *lines]) + " "
+
+
+def uncut(messages: Sequence[OwedRow]) -> list[tuple[str, str]]:
+    """The lines of the same payload, each notice as its head and all of its body."""
     shown = messages[-NOTICES_PER_PAYLOAD:]
-    lines = [notice(message, max_text_len) for message in shown]
-    left_out = len(messages) - len(shown)
-    if left_out:
-        lines.insert(0, f"[cafleet] {left_out} older messages: cafleet message poll")
-    return "\n".join(lines) + " "
+    parts = [(_head(message), flattened(message.text, len(message.text))) for message in shown]
+    return [*((line, "") for line in _left_out(messages)), *parts]
+
+
+def _left_out(messages: Sequence[OwedRow]) -> list[str]:
+    count = max(0, len(messages) - NOTICES_PER_PAYLOAD)
+    return [f"[cafleet] {count} older messages: cafleet message poll"] if count else []
 
 
 def poll_request(member_id: int) -> str:

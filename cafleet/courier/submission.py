@@ -13,7 +13,7 @@ from enum import StrEnum
 
 import msgspec
 
-from cafleet.agents.echo import begins_with_end, holds_end, holds_marker, holds_only
+from cafleet.agents.echo import begins_with_end, holds_cut, holds_end, holds_marker, holds_only
 from cafleet.courier.looking import Sight, Target, look_at
 from cafleet.errors import MultiplexerTimeoutError, PaneGoneError
 from cafleet.panes import Multiplexer
@@ -51,12 +51,14 @@ class Draft(msgspec.Struct, frozen=True, kw_only=True):
     """A text for one pane.
 
     ``marker`` is what nothing else can have put into the transcript, if the text has such parts.
-    ``message_ids`` are the messages that it tells of, if any.
+    ``parts`` are the heads and bodies of what it tells, before they were cut, and ``message_ids``
+    the messages, if any.
     """
 
     target: Target
     text: str
     marker: tuple[str, ...] = ()
+    parts: list[tuple[str, str]] = []
     message_ids: list[int] = []
 
 
@@ -76,7 +78,7 @@ class _Attempt:
         look = sight.look
         if look.state in {ScreenState.GONE, ScreenState.SHELL}:
             self._end(Fate.UNSURE, f"{look.state}: {look.cue}")
-        elif holds_only(look, self.draft.text, self.draft.target.agent, folded=self.fresh):
+        elif self._is_drafted(look):
             self.drafted = look
             return self._is_enter_due()
         elif proof := self._proof(look):
@@ -86,6 +88,13 @@ class _Attempt:
             missing = "the composer is empty and the text is not on the screen"
             self._end(Fate.UNSURE, missing if empty else f"{look.state}: {look.cue}")
         return False
+
+    def _is_drafted(self, look: Look) -> bool:
+        draft = self.draft
+        if holds_only(look, draft.text, draft.target.agent, folded=self.fresh):
+            return True
+        # Whoever pasted it may have cut the bodies elsewhere than our settings do.
+        return not self.fresh and bool(draft.parts) and holds_cut(look, draft.parts)
 
     def _is_enter_due(self) -> bool:
         if self.enters and self.waited < RETRY_SECONDS:

@@ -115,6 +115,20 @@ def test_a_pane_may_vanish_between_any_two_steps(
     assert database.value("SELECT count(*) FROM messages") == len(CALLS)
 
 
+def test_what_another_courier_has_cut_elsewhere_is_known_again(
+    lone: Seat, cafleet: Program, database: Database, faulty_tmux: FaultyTmux
+) -> None:
+    env = faulty_tmux.variables("first", "kill-caller", at=BEFORE_PASTE + 1)
+    queue(cafleet, lone, "the first one")
+    short = env | {"CAFLEET_MAX_TEXT_LEN": "5"}
+    assert cafleet.finish(start_pass(cafleet, lone, env=short)).exit_code == -9
+    assert deliver(cafleet, database, lone, "the second one") == "submitted"
+    assert states(database, lone)["the first one"] == "submitted"
+    texts = "".join(frames(lone))
+    assert (texts.count("the f…"), texts.count("the first one")) == (1, 0)
+    assert texts.count("the second one") == 1
+
+
 def test_a_paste_of_the_user_is_not_taken_for_the_one_that_was_never_made(
     lone: Seat,
     cafleet: Program,
