@@ -17,8 +17,9 @@ _NEXT = {
     DeliveryState.TYPED: "It is being typed; should that have been cut short, the next pass settles it.",
     DeliveryState.SUBMITTED: "The agent has the notice; the recipient has not polled yet.",
     DeliveryState.UNSURE: (
-        "It was typed and nothing proves that it was submitted, so it is never typed again. Look with "
-        "`cafleet member capture {member}`; the message waits to be polled."
+        "It was typed and nothing proves that it was submitted, so it is never typed again; the message "
+        "waits to be polled. Look with `cafleet member capture {member}`: a notice that still stands in "
+        "the composer holds up all others until somebody presses Enter on it or clears it there."
     ),
     DeliveryState.SEEN: "The recipient has read it; nothing is left to do.",
 }
@@ -27,7 +28,10 @@ _HELD = {
         "The agent works; the notice is typed when it rests. A new message with --urgent goes into its "
         "queue at once."
     ),
-    ScreenState.DRAFT: "Somebody's text stands in the composer: submit or clear it in the pane.",
+    ScreenState.DRAFT: (
+        "Text stands in the composer, a person's or an unsure notice of ours (`cafleet member capture "
+        "{member}` shows it): submit or clear it in the pane; then this one is typed."
+    ),
     ScreenState.AWAITING: "The agent asks something: answer it in the pane.",
     ScreenState.BLOCKED: "Leave copy mode in the pane (q), or switch its input on again.",
     ScreenState.SHELL: (
