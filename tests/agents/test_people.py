@@ -67,7 +67,8 @@ def leaves_it_open(stage: Stage, member: Member) -> None:
     assert stage.turns(member) == before
     stage.keys(member, "Escape")
     stage.wait_for_state(member, ScreenState.REST)
-    assert stage.send(member, "after it").state == "submitted"
+    # Held for as long as the agent works on those that the question has held.
+    last = stage.send(member, "after it")
     wait_for(
         lambda: any("after it" in turn for turn in stage.turns(member)[len(before) :]),
         "the last message is a turn",
@@ -76,6 +77,7 @@ def leaves_it_open(stage: Stage, member: Member) -> None:
     told = "\n".join(stage.turns(member)[len(before) :])
     assert told.count("yes, 1, y") == 2
     assert told.endswith("after it")
+    wait_for(lambda: stage.state(last.message_id) == "submitted", "the last message is submitted")
 
 
 def test_a_question_is_left_open(stage: Stage) -> None:
