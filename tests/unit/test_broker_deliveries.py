@@ -241,7 +241,7 @@ def test_what_the_pass_of_one_who_left_meanwhile_has_found_changes_nothing(
 ) -> None:
     registry.crew("ann")
     message_id = registry.message(2, 3, delivery_state="typed")
-    members.deregister(conn, member_id=3, now=NOW)
+    registration.deregister(conn, member_id=3, now=NOW)
     before = registry.dump()
     deliveries.settle(
         conn,
