@@ -1,0 +1,112 @@
+/** Who is in the fleet. */
+
+import { bidi, el, hued, keyedList, setAttribute, setText, unseen } from "./dom.js";
+import { counted, visible } from "./format.js";
+import { Part } from "./part.js";
+import { address } from "./router.js";
+
+/**
+ * The roster: `{ element, refresh(), select(memberId), showPending(members) }`.
+ *
+ * `onMembers(members)` is given every list that arrives.
+ */
+export function roster({ api, fleetId, onMembers }) {
+  const active = el("ul", { class: "members" });
+  const left = el("ul", { class: "members" });
+  const leftTitle = el("h3", { hidden: true }, "Deregistered");
+  let selected = null;
+  let pending = new Map();
+  let members = [];
+  const links = new Map();
+  const list = (container) =>
+    keyedList(container, {
+      key: (member) => member.member_id,
+      make: (member) => {
+        const view = line(member, fleetId);
+        links.set(String(member.member_id), view.link);
+        return { element: view.element, update: (next) => view.update(next, pending, selected) };
+      },
+    });
+  const fillActive = list(active);
+  const fillLeft = list(left);
+
+  function draw() {
+    const gone = members.filter((member) => member.status !== "active");
+    fillActive(members.filter((member) => member.status === "active"));
+    fillLeft(gone);
+    leftTitle.hidden = gone.length === 0;
+  }
+
+  const part = new Part({
+    name: "the members",
+    load: () => api.get("members"),
+    show: (answer) => {
+      ({ members } = answer);
+      draw();
+      onMembers(members);
+    },
+    signal: api.signal,
+  });
+  const element = el(
+    "nav",
+    { class: "roster", "aria-labelledby": "roster-title" },
+    el("h2", { id: "roster-title" }, "Members"),
+    part.notice,
+    part.loading,
+    active,
+    leftTitle,
+    left,
+  );
+  return {
+    element,
+    refresh: () => part.refresh(),
+    select: (memberId) => {
+      selected = memberId;
+      draw();
+    },
+    link: (memberId) => links.get(memberId),
+    showPending: (counts) => {
+      pending = new Map(counts.map((each) => [each.member_id, each.pending_count]));
+      draw();
+    },
+  };
+}
+
+function line(member, fleetId) {
+  const name = bidi("", { class: "name" });
+  const about = el("span", { class: "about" });
+  const count = el("span", { class: "count", hidden: true });
+  const link = hued(
+    el(
+      "a",
+      { href: address(fleetId, member.member_id), "data-kind": member.kind },
+      el("span", { class: "top" }, name, count),
+      about,
+    ),
+    member.member_id,
+  );
+  const update = (next, pending, selected) => {
+    const label = next.name === "" ? `#${next.member_id}` : visible(next.name);
+    setText(name, label);
+    setAttribute(name, "title", label);
+    setText(about, details(next));
+    setAttribute(link, "data-status", next.status);
+    setAttribute(link, "aria-current", String(next.member_id) === selected ? "true" : null);
+    const waiting = pending.get(next.member_id) ?? 0;
+    count.hidden = waiting === 0;
+    if (count.dataset.waiting !== String(waiting)) {
+      count.dataset.waiting = waiting;
+      count.title = `${counted(waiting, "message")} without an ACK`;
+      count.replaceChildren(waiting.toLocaleString(), unseen(" pending"));
+    }
+  };
+  return { element: el("li", {}, link), link, update };
+}
+
+function details({ member_id, kind, status, placement }) {
+  const agent = placement?.coding_agent ?? "no pane";
+  const pane = placement !== null && placement.mux_pane_id === null ? "pane pending" : null;
+  return [`#${member_id}`, kind, status === "active" ? agent : status, pane]
+    .filter((word) => word !== null)
+    .join(" · ");
+}
