@@ -47,7 +47,8 @@ FROM messages
 WHERE messages.owner_member_id = :member_id AND messages.status_state = 'input_required';
 
 -- name: list_inbox(member_id)
--- Every delivery that a member owns, newest status first.
+-- Every delivery that a member owns, newest status first. A type that nobody knows is refused, not
+-- left out, so the summaries are named.
 -- Why +type: so written, the term does not tempt SQLite to an index in another order.
 -- params: member_id int = messages.owner_member_id
 -- returns: TrackedMessageRow
@@ -65,7 +66,7 @@ SELECT
     messages.text,
     messages.delivery_state
 FROM messages
-WHERE messages.owner_member_id = :member_id AND +messages.type = 'unicast'
+WHERE messages.owner_member_id = :member_id AND +messages.type <> 'broadcast_summary'
 ORDER BY messages.status_timestamp DESC, messages.message_id DESC;
 
 -- name: list_sent(member_id)
@@ -86,7 +87,7 @@ SELECT
     messages.text,
     messages.delivery_state
 FROM messages
-WHERE messages.from_member_id = :member_id AND +messages.type = 'unicast'
+WHERE messages.from_member_id = :member_id AND +messages.type <> 'broadcast_summary'
 ORDER BY messages.status_timestamp DESC, messages.message_id DESC;
 
 -- name: list_timeline(fleet_id, limit)
@@ -111,7 +112,7 @@ SELECT
     messages.delivery_state
 FROM members
 INNER JOIN messages ON members.member_id = messages.owner_member_id
-WHERE members.fleet_id = :fleet_id AND +messages.type = 'unicast'
+WHERE members.fleet_id = :fleet_id AND +messages.type <> 'broadcast_summary'
 ORDER BY messages.status_timestamp DESC, messages.message_id DESC
 LIMIT :limit;
 
@@ -136,7 +137,7 @@ SELECT
 FROM messages
 WHERE
     messages.owner_member_id = :member_id
-    AND +messages.type = 'unicast'
+    AND +messages.type <> 'broadcast_summary'
     AND messages.message_id < :before
 ORDER BY messages.message_id DESC
 LIMIT :limit;
@@ -162,7 +163,7 @@ SELECT
 FROM messages
 WHERE
     messages.from_member_id = :member_id
-    AND +messages.type = 'unicast'
+    AND +messages.type <> 'broadcast_summary'
     AND messages.message_id < :before
 ORDER BY messages.message_id DESC
 LIMIT :limit;
@@ -189,7 +190,7 @@ FROM members
 INNER JOIN messages ON members.member_id = messages.owner_member_id
 WHERE
     members.fleet_id = :fleet_id
-    AND +messages.type = 'unicast'
+    AND +messages.type <> 'broadcast_summary'
     AND messages.message_id < :before
 ORDER BY messages.message_id DESC
 LIMIT :limit;
