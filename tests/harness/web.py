@@ -96,9 +96,9 @@ class WebServer:
             connection.shutdown(socket.SHUT_WR)
             return b"".join(iter(lambda: connection.recv(65536), b""))
 
-    def stop(self) -> tuple[int, str]:
-        """End it by SIGTERM; its exit code and what it has complained of."""
-        self.process.send_signal(signal.SIGTERM)
+    def stop(self, number: signal.Signals = signal.SIGTERM) -> tuple[int, str]:
+        """End it by a signal; its exit code and what it has complained of."""
+        self.process.send_signal(number)
         _, stderr = self.process.communicate(timeout=_SECONDS)
         return self.process.returncode, stderr.decode()
 
