@@ -9,6 +9,9 @@ AGENT_FLAGS ?= -v -rP
 AGENT_SENDS ?= 50
 SOAK_SENDS ?= 1000
 SOAK_FLAGS ?=
+SOAK_PROCESSES ?= 50
+SOAK_MESSAGES ?= 10000
+SOAK_SEED ?= 1
 
 BIN := .venv/bin
 PIP := $(BIN)/python -m pip --disable-pip-version-check --quiet
@@ -18,11 +21,11 @@ COMPILE := $(UV) pip compile pyproject.toml --quiet --universal --generate-hashe
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
 .DELETE_ON_ERROR:
-.PHONY: help .venv tmux demo test test-agents soak check generate verify format format-check lint \
+.PHONY: help .venv tmux demo test test-agents soak soak-deliveries soak-messages check generate verify format format-check lint \
 	types imports sql-lint wheel-smoke lock clean
 
 help: ## list these targets
-	@awk 'BEGIN { FS = ":.*## " } /^[.a-z-]+:.*## / { printf "  %-13s %s\n", $$1, $$2 }' Makefile
+	@awk 'BEGIN { FS = ":.*## " } /^[.a-z-]+:.*## / { printf "  %-15s %s\n", $$1, $$2 }' Makefile
 
 demo: .venv tmux ## a whole fleet of scripted agents on a tmux server of its own, in under a minute
 	@$(BIN)/python demo/run.py
@@ -34,8 +37,14 @@ test-agents: .venv tmux ## install the real agents from npm into .agents and tes
 	@tools/install-agents
 	@AGENT_SENDS=$(AGENT_SENDS) $(BIN)/python -m pytest -m agents $(AGENT_FLAGS)
 
-soak: .venv tmux ## SOAK_SENDS messages to each kind of simulated agent, senders and couriers killed
-	@$(BIN)/python -m tests.faults.delivery_soak --sends $(SOAK_SENDS) $(SOAK_FLAGS)
+soak: soak-messages soak-deliveries ## both soaks
+
+soak-messages: .venv tmux ## SOAK_PROCESSES send SOAK_MESSAGES, others read; they and couriers killed
+	@$(BIN)/python -m tests.faults.message_soak --processes $(SOAK_PROCESSES) \
+	    --messages $(SOAK_MESSAGES) --seed $(SOAK_SEED)
+
+soak-deliveries: .venv tmux ## SOAK_SENDS messages to each kind of simulated agent, couriers killed
+	@$(BIN)/python -m tests.faults.delivery_soak --sends $(SOAK_SENDS) --seed $(SOAK_SEED) $(SOAK_FLAGS)
 
 check: format-check lint types imports sql-lint verify wheel-smoke test ## all that CI checks
 

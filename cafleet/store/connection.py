@@ -9,6 +9,7 @@ from contextlib import contextmanager
 
 from cafleet.errors import DatabaseError
 from cafleet.store.failures import translated
+from cafleet.store.turns import turn
 
 BUSY_TIMEOUT_SECONDS = 5.0
 # `->>` and RETURNING are older than this; it is the oldest SQLite that the queries are tested on.
@@ -79,14 +80,15 @@ def transaction(conn: sqlite3.Connection) -> Iterator[None]:
     Raises:
         DatabaseError: the lock was not to be had in 5 s, or SQLite could not commit.
     """
-    with translated():
-        conn.execute("BEGIN IMMEDIATE")
-    try:
-        yield
+    with turn(conn, BUSY_TIMEOUT_SECONDS):
         with translated():
-            conn.execute("COMMIT")
-    finally:
-        # SQLite has rolled back by itself after some failures, such as a full disk.
-        if conn.in_transaction:
+            conn.execute("BEGIN IMMEDIATE")
+        try:
+            yield
             with translated():
-                conn.execute("ROLLBACK")
+                conn.execute("COMMIT")
+        finally:
+            # SQLite has rolled back by itself after some failures, such as a full disk.
+            if conn.in_transaction:
+                with translated():
+                    conn.execute("ROLLBACK")
