@@ -897,10 +897,11 @@ def list_timeline_page(
     before: int,
     limit: int,
 ) -> list[TrackedMessageRow]:
-    """A page of the deliveries of a fleet, in the order of the inbox.
+    """A page of the deliveries of a fleet, in the order of the inbox. Why +fleet_id: the messages
+    are read backwards from `before` until the page is full, which few fleets keep waiting; by
+    the members of the fleet its whole history would be read and sorted.
 
-    Source: sql/queries/messages.sql:171, by idx_members_fleet_status,
-    idx_messages_owner_member_status_ts.
+    Source: sql/queries/messages.sql:171, by primary key.
     """
     return many(
         conn,
@@ -927,7 +928,7 @@ def insert_delivery(
 ) -> int:
     """A message to one member.
 
-    Source: sql/queries/messages.sql:198.
+    Source: sql/queries/messages.sql:199.
     """
     found: int = scalar(
         conn,
@@ -955,7 +956,7 @@ def insert_broadcast_summary(
 ) -> int:
     """The row that stands for a broadcast. It is linked to itself as soon as it has an id.
 
-    Source: sql/queries/messages.sql:228.
+    Source: sql/queries/messages.sql:229.
     """
     found: int = scalar(
         conn,
@@ -978,7 +979,7 @@ def set_summary_origin(
 ) -> int:
     """Link a broadcast summary to itself.
 
-    Source: sql/queries/messages.sql:254, by primary key.
+    Source: sql/queries/messages.sql:255, by primary key.
     """
     return change(
         conn,
@@ -1003,7 +1004,7 @@ def insert_broadcast_deliveries(
     """One delivery to each other active member of the fleet, in the order of their ids. A member
     without a placement is due no notice.
 
-    Source: sql/queries/messages.sql:262, by idx_members_fleet_status, primary key.
+    Source: sql/queries/messages.sql:263, by idx_members_fleet_status, primary key.
     """
     return change(
         conn,
@@ -1027,7 +1028,7 @@ def list_broadcast_delivery_ids(
 ) -> list[MessageIdRow]:
     """The deliveries of one broadcast.
 
-    Source: sql/queries/messages.sql:300, by idx_messages_origin.
+    Source: sql/queries/messages.sql:301, by idx_messages_origin.
     """
     return many(
         conn,
@@ -1048,7 +1049,7 @@ def ack_message(
 ) -> int:
     """The one acknowledgement of a delivery; 0 rows when it was not waiting for one.
 
-    Source: sql/queries/messages.sql:313, by primary key.
+    Source: sql/queries/messages.sql:314, by primary key.
     """
     return change(
         conn,
@@ -1068,7 +1069,7 @@ def list_owed(
 ) -> list[OwedRow]:
     """The notices that are owed to some members, oldest first, and since when each has been held.
 
-    Source: sql/queries/messages.sql:321, by idx_delivery_events_message, idx_messages_owed,
+    Source: sql/queries/messages.sql:322, by idx_delivery_events_message, idx_messages_owed,
     primary key.
     """
     return many(
@@ -1090,7 +1091,7 @@ def list_deliveries(
     """The state of the notices of some messages, each with the reason of its last change, and
     whether the recipient has acknowledged it or left.
 
-    Source: sql/queries/messages.sql:359, by idx_delivery_events_message, primary key.
+    Source: sql/queries/messages.sql:360, by idx_delivery_events_message, primary key.
     """
     return many(
         conn,
@@ -1110,7 +1111,7 @@ def mark_deliveries_typed(
 ) -> int:
     """About to be pasted. What is not owed any more drops out here.
 
-    Source: sql/queries/messages.sql:385, by primary key.
+    Source: sql/queries/messages.sql:386, by primary key.
     """
     return change(
         conn,
@@ -1130,7 +1131,7 @@ def mark_deliveries_waiting(
 ) -> int:
     """Looked and not typed: the notice stays owed, as held or unreachable.
 
-    Source: sql/queries/messages.sql:395, by primary key.
+    Source: sql/queries/messages.sql:396, by primary key.
     """
     return change(
         conn,
@@ -1151,7 +1152,7 @@ def settle_typed_deliveries(
 ) -> int:
     """What the look after the typing has shown: submitted or unsure.
 
-    Source: sql/queries/messages.sql:405, by primary key.
+    Source: sql/queries/messages.sql:406, by primary key.
     """
     return change(
         conn,
@@ -1172,7 +1173,7 @@ def list_unseen(
     """Which of these deliveries are not yet known to have been seen by their recipient. One that
     is being typed is left to the pass that types it.
 
-    Source: sql/queries/messages.sql:415, by primary key.
+    Source: sql/queries/messages.sql:416, by primary key.
     """
     return many(
         conn,
@@ -1192,7 +1193,7 @@ def list_acknowledged(
 ) -> list[MessageIdRow]:
     """Which of these deliveries their recipient has acknowledged, so that it must have seen them.
 
-    Source: sql/queries/messages.sql:432, by primary key.
+    Source: sql/queries/messages.sql:433, by primary key.
     """
     return many(
         conn,
@@ -1212,7 +1213,7 @@ def mark_deliveries_seen(
 ) -> int:
     """Their recipient has polled or acknowledged them: final.
 
-    Source: sql/queries/messages.sql:444, by primary key.
+    Source: sql/queries/messages.sql:445, by primary key.
     """
     return change(
         conn,
@@ -1231,7 +1232,7 @@ def mark_deliveries_void(
 ) -> int:
     """Their recipient has left: no notice is due any more.
 
-    Source: sql/queries/messages.sql:455, by primary key.
+    Source: sql/queries/messages.sql:456, by primary key.
     """
     return change(
         conn,
@@ -1252,7 +1253,7 @@ def list_owing(
     one of them was not looked for yet, `unreachable` whether there is nothing but unreachable
     ones.
 
-    Source: sql/queries/messages.sql:465, by idx_members_fleet_status, idx_messages_owed,
+    Source: sql/queries/messages.sql:466, by idx_members_fleet_status, idx_messages_owed,
     primary key.
     """
     return many(
@@ -1273,7 +1274,7 @@ def list_fleet_owed_ids(
 ) -> list[MessageIdRow]:
     """Every delivery whose notice is still owed to an active member of a fleet.
 
-    Source: sql/queries/messages.sql:489, by idx_members_fleet_status, idx_messages_owed.
+    Source: sql/queries/messages.sql:490, by idx_members_fleet_status, idx_messages_owed.
     """
     return many(
         conn,
@@ -1293,7 +1294,7 @@ def list_gone_recipients(
 ) -> list[MemberIdRow]:
     """Which recipients of some deliveries had no pane any more when they were last looked for.
 
-    Source: sql/queries/messages.sql:504, by primary key.
+    Source: sql/queries/messages.sql:505, by primary key.
     """
     return many(
         conn,

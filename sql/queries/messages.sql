@@ -170,10 +170,11 @@ LIMIT :limit;
 
 -- name: list_timeline_page(fleet_id, before, limit)
 -- A page of the deliveries of a fleet, in the order of the inbox.
+-- Why +fleet_id: the messages are read backwards from `before` until the page is full, which few
+-- fleets keep waiting; by the members of the fleet its whole history would be read and sorted.
 -- params: fleet_id int, before int = messages.message_id, limit int
 -- returns: TrackedMessageRow
--- plan: idx_members_fleet_status, idx_messages_owner_member_status_ts
--- sort: by id, over the deliveries of one fleet
+-- plan: primary key
 SELECT
     messages.message_id,
     messages.owner_member_id,
@@ -186,12 +187,12 @@ SELECT
     messages.origin_message_id,
     messages.text,
     messages.delivery_state
-FROM members
-INNER JOIN messages ON members.member_id = messages.owner_member_id
+FROM messages
+INNER JOIN members ON messages.owner_member_id = members.member_id
 WHERE
-    members.fleet_id = :fleet_id
-    AND +messages.type <> 'broadcast_summary'
-    AND messages.message_id < :before
+    messages.message_id < :before
+    AND messages.type <> 'broadcast_summary'
+    AND +members.fleet_id = :fleet_id
 ORDER BY messages.message_id DESC
 LIMIT :limit;
 
