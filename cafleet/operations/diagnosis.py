@@ -40,22 +40,21 @@ def _check_multiplexer() -> tuple[CallerPane | None, Multiplexer]:
         path = multiplexer(caller.backend, caller.socket).variable(caller.pane, "PATH")
     except CafleetError as failure:
         return None, Multiplexer(ok=False, error=str(failure))
-    error = None
     if shutil.which("cafleet", path=path or "") is None:
         error = (
             f"cafleet is not on the PATH that {caller.backend} gives to new panes ({path}), so agents "
             f"cannot call it; put it into one of these folders, or restart the server with another PATH"
         )
+        return caller, Multiplexer(ok=False, error=error)
     sign = sign_of(caller.backend)
     found = Multiplexer(
-        ok=error is None,
+        ok=True,
         backend=caller.backend,
         session=caller.session,
         window_id=caller.window,
         pane_id=caller.pane,
         presence_var=sign,
         presence_value=os.environ.get(sign),
-        error=error,
     )
     return caller, found
 

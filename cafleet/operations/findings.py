@@ -28,7 +28,7 @@ class CourierState(StrEnum):
 
 
 class MultiplexerFindings(msgspec.Struct, frozen=True, kw_only=True):
-    """Where doctor was called. Without a usable multiplexer all but ``error`` are null."""
+    """Where doctor was called. If anything is wrong all but ``ok`` and ``error`` are null."""
 
     ok: bool
     backend: Backend | None = None

@@ -125,8 +125,11 @@ def test_a_program_that_agents_cannot_find(
 ) -> None:
     tmux_server.run("set-environment", "-g", "PATH", "/usr/bin:/bin")
     section = report(cafleet.run("doctor", "--json", pane=pane), 1)["multiplexer"]
-    assert section["pane_id"] == pane
-    assert "cafleet is not on the PATH that tmux gives to new panes (/usr/bin:/bin)" in str(section)
+    assert section.pop("ok") is False
+    fault = "cafleet is not on the PATH that tmux gives to new panes (/usr/bin:/bin)"
+    assert section.pop("error").startswith(fault)
+    assert set(section.values()) == {None}
+    assert f"✗ multiplexer: {fault}" in cafleet.run("doctor", pane=pane).stdout
     # The session's own variable counts, and it can take one away.
     tmux_server.run("set-environment", "-t", pane, "PATH", cafleet.environment["PATH"])
     report(cafleet.run("doctor", "--json", pane=pane), 0)
