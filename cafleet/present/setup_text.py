@@ -15,6 +15,8 @@ if TYPE_CHECKING:
 def migrated(path: str, report: MigrationReport) -> str:
     """One line for what was done to the database, one for the copy that was put aside."""
     lines = [f"database {visible(path)}: {_change(report)}"]
+    if report.is_installs_remade:
+        lines.append("its table asset_installs was lost and is made again")
     if report.backup is not None:
         lines.append(f"copied the database as it was to {visible(report.backup)}")
     if report.journal_mode != "wal":

@@ -10,6 +10,7 @@ from cafleet.store import queries
 from cafleet.store.connection import connect
 from cafleet.store.failures import translated
 
+LEDGER = "schema_migrations"
 REFINERY = "refinery_schema_history"
 _LEDGER_COLUMNS = {"version", "file_name", "checksum", "applied_at"}
 
@@ -37,6 +38,8 @@ def check_schema(conn: sqlite3.Connection, path: str) -> None:
     except DatabaseError:
         _refuse_without_ledger(conn, path)
         raise
+    if version is None:
+        refuse_emptied_ledger(conn, path)
     if version is None or version < queries.SCHEMA_VERSION:
         raise SchemaError(
             f"the database at {path} is at schema {version or 0}, older than this program's "
@@ -54,18 +57,32 @@ def _refuse_without_ledger(conn: sqlite3.Connection, path: str) -> None:
     if has_ledger(conn):
         return
     tables = table_names(conn)
-    if not tables or REFINERY in tables:
+    if not tables:
         raise SchemaError(
             f"the database at {path} is not set up yet; run `cafleet setup`"
+        ) from None
+    if REFINERY in tables:
+        raise SchemaError(
+            f"the database at {path} is one of the published cafleet, older than this program; run "
+            f"`cafleet setup`, which upgrades it"
         ) from None
     raise SchemaError(
         f"the database at {path} is not one of cafleet's; point CAFLEET_DATABASE_URL elsewhere"
     ) from None
 
 
+def refuse_emptied_ledger(conn: sqlite3.Connection, path: str) -> None:
+    """Raise SchemaError if the database, whose ledger has no entry, has tables of a schema."""
+    if table_names(conn) - {LEDGER}:
+        raise SchemaError(
+            f"the ledger of the database at {path} is empty, so its schema is unknown; restore it "
+            f"from a backup"
+        )
+
+
 def has_ledger(conn: sqlite3.Connection) -> bool:
     """Whether the database has cafleet's ledger; other programs call a table of theirs the same."""
-    with translated(), closing(conn.execute("PRAGMA table_info(schema_migrations)")) as found:
+    with translated(), closing(conn.execute(f"PRAGMA table_info({LEDGER})")) as found:
         return {column[1] for column in found} == _LEDGER_COLUMNS
 
 

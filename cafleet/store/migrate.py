@@ -15,25 +15,29 @@ from cafleet.errors import DatabaseError, SchemaError
 from cafleet.store import adoption, queries
 from cafleet.store.connection import BUSY_TIMEOUT_SECONDS, connect, transaction
 from cafleet.store.failures import translate, translated
-from cafleet.store.guard import has_ledger, table_names
+from cafleet.store.guard import has_ledger, refuse_emptied_ledger, table_names
 from cafleet.store.ledger import applied_version, make_ledger, record
 from cafleet.store.migration_files import Migration, migrations
+from cafleet.store.reference import database_at
 
 # The step that lets no fleet keep two active monitors, and takes no card that is not JSON.
 ONE_MONITOR = 8
+_INSTALLS = "asset_installs"
 
 
 class MigrationReport(msgspec.Struct, frozen=True, kw_only=True):
     """What was done. ``from_version`` is 0 for a database that was new.
 
     ``backup`` is the path of the copy that was made of an adopted database; ``journal_mode`` is
-    ``wal``, or what the file system left us with.
+    ``wal``, or what the file system left us with. ``is_installs_remade`` says that the table of
+    installations was missing and stands there again, empty.
     """
 
     from_version: int
     to_version: int
     backup: str | None
     journal_mode: str
+    is_installs_remade: bool
 
 
 def migrate(path: str, *, now: datetime) -> MigrationReport:
@@ -56,13 +60,18 @@ def migrate(path: str, *, now: datetime) -> MigrationReport:
                 version, backup = _present(conn, path, shipped, now)
                 for migration in shipped[version:]:
                     _apply(conn, migration, now)
+                is_installs_remade = _remake_installs(conn)
         except BaseException:
             if backup is not None:
                 os.unlink(backup)
             raise
         journal_mode = _use_wal(conn)
     return MigrationReport(
-        from_version=version, to_version=len(shipped), backup=backup, journal_mode=journal_mode
+        from_version=version,
+        to_version=len(shipped),
+        backup=backup,
+        journal_mode=journal_mode,
+        is_installs_remade=is_installs_remade,
     )
 
 
@@ -80,7 +89,10 @@ def _present(
 ) -> tuple[int, str | None]:
     """The version that the database is at, its ledger made if it has none, and the copy's path."""
     if has_ledger(conn):
-        return applied_version(conn, path, shipped), None
+        version = applied_version(conn, path, shipped)
+        if version == 0:
+            refuse_emptied_ledger(conn, path)
+        return version, None
     tables = table_names(conn)
     if not tables:
         make_ledger(conn)
@@ -114,6 +126,17 @@ def _apply(conn: sqlite3.Connection, migration: Migration, now: datetime) -> Non
     record(conn, migration, now)
 
 
+def _remake_installs(conn: sqlite3.Connection) -> bool:
+    """Make the table of installations if it was lost: the second half of setup fills it anew."""
+    if _INSTALLS in table_names(conn):
+        return False
+    with closing(database_at(queries.SCHEMA_VERSION)) as reference:
+        (lost,) = [row for row in queries.list_schema_objects(reference) if row.name == _INSTALLS]
+    with translated():
+        conn.execute(lost.sql)
+    return True
+
+
 def _obstructed(migration: Migration, failure: sqlite3.Error) -> DatabaseError:
     if not getattr(failure, "sqlite_errorname", "").startswith(
         ("SQLITE_ERROR", "SQLITE_CONSTRAINT")
@@ -128,26 +151,31 @@ def _obstructed(migration: Migration, failure: sqlite3.Error) -> DatabaseError:
 def _refuse_what_the_index_cannot_take(conn: sqlite3.Connection) -> None:
     if "members" not in table_names(conn):
         return
+    found, cures = [], []
     fleets: dict[int, list[int]] = {}
     for row in queries.list_duplicate_monitors(conn):
         fleets.setdefault(row.fleet_id, []).append(row.member_id)
     if fleets:
-        found = "; ".join(
+        named = "; ".join(
             f"fleet {fleet}: members {', '.join(map(str, members))}"
             for fleet, members in fleets.items()
         )
-        raise SchemaError(
-            f"more than one active monitor in a fleet ({found}); nothing was changed, close the panes "
-            f"of all but one of each fleet, set the status of those members to 'deregistered' with "
-            f"the sqlite3 shell (docs/recovery.md has the SQL) and run `cafleet setup` again"
+        found.append(f"more than one active monitor in a fleet ({named})")
+        cures.append(
+            "close the panes of all but one monitor of each fleet and set the status of those "
+            "members to 'deregistered'"
         )
     broken = queries.list_unreadable_cards(conn)
     if broken:
-        found = ", ".join(str(row.member_id) for row in broken)
+        named = ", ".join(str(row.member_id) for row in broken)
+        found.append(f"the member_card_json of active members is not JSON (members {named})")
+        cures.append(
+            'set each such card to \'{}\', or for a monitor to \'{"cafleet":{"kind":"monitor"}}\''
+        )
+    if found:
         raise SchemaError(
-            f"the member_card_json of active members is not JSON (members {found}); nothing was "
-            f'changed, set it to \'{{}}\', or for a monitor to \'{{"cafleet":{{"kind":"monitor"}}}}\', '
-            f"with the sqlite3 shell (docs/recovery.md has the SQL) and run `cafleet setup` again"
+            f"{', and '.join(found)}; nothing was changed, {', and '.join(cures)}, with the sqlite3 "
+            f"shell (docs/recovery.md has the SQL) and run `cafleet setup` again"
         )
 
 

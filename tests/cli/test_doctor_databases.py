@@ -93,6 +93,11 @@ def without_ledger(path: Path) -> None:
         conn.execute("DROP TABLE schema_migrations")
 
 
+def emptied_ledger(path: Path) -> None:
+    with closing(sqlite3.connect(path)) as conn, conn:
+        conn.execute("DELETE FROM schema_migrations")
+
+
 def odd_ledger(path: Path) -> None:
     with closing(sqlite3.connect(path)) as conn:
         conn.execute("DROP TABLE schema_migrations")
@@ -107,13 +112,18 @@ def odd_ledger(path: Path) -> None:
         (older, HEAD - 2, f"older than this program's {HEAD}; run `cafleet setup`"),
         (newer, HEAD + 1, f"newer than this program's {HEAD}; upgrade cafleet"),
         (foreign, None, "is not one of cafleet's; point CAFLEET_DATABASE_URL elsewhere"),
-        (published, None, "the database at {path} is not set up yet; run `cafleet setup`"),
+        (published, None, "older than this program; run `cafleet setup`, which upgrades it"),
         (other_edition, HEAD, "V3__retire_monitoring_member.sql was another file when it was"),
         (prose, None, "the file is not an SQLite database; check CAFLEET_DATABASE_URL"),
         (torn, None, "the database is damaged; restore it from a backup"),
         (a_folder, None, "the database cannot be opened; check its path and permissions"),
         (without_ledger, None, "is not one of cafleet's"),
         (odd_ledger, None, "is not one of cafleet's"),
+        (
+            emptied_ledger,
+            0,
+            "the ledger of the database at {path} is empty, so its schema is unknown",
+        ),
     ],
 )
 def test_the_fault_and_the_cure(

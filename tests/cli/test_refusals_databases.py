@@ -11,6 +11,7 @@ import pytest
 
 from cafleet.store import queries
 from tests.harness.program import Program, assert_refused
+from tests.sql.databases import publish
 
 HEAD = queries.SCHEMA_VERSION
 
@@ -34,6 +35,15 @@ def newer(path: Path) -> None:
 
 def emptied(path: Path) -> None:
     path.write_bytes(b"")
+
+
+def emptied_ledger(path: Path) -> None:
+    at_version(path, 0)
+
+
+def published(path: Path) -> None:
+    path.unlink()
+    publish(path, 8)
 
 
 def another_program(path: Path) -> None:
@@ -67,6 +77,8 @@ FAULTS: list[tuple[Callable[[Path], None], str]] = [
     (emptied, "the database at {path} is not set up yet; run `cafleet setup`"),
     (older, f"is at schema {HEAD - 1}, older than this program's {HEAD}; run `cafleet setup`"),
     (newer, f"is at schema {HEAD + 1}, newer than this program's {HEAD}; upgrade cafleet"),
+    (emptied_ledger, "is empty, so its schema is unknown; restore it from a backup"),
+    (published, "is one of the published cafleet, older than this program; run `cafleet setup`"),
     (another_program, "is not one of cafleet's; point CAFLEET_DATABASE_URL elsewhere"),
     (prose, "the file is not an SQLite database; check CAFLEET_DATABASE_URL"),
     (torn, "the database is damaged; restore it from a backup"),

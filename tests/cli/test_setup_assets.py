@@ -117,7 +117,12 @@ def another_edition(registry: Registry) -> str:
     return "V3__retire_monitoring_member.sql was another file when it was applied"
 
 
-@pytest.mark.parametrize("spoil", [newer, another_edition])
+def emptied_ledger(registry: Registry) -> str:
+    registry.rows("DELETE FROM schema_migrations")
+    return "is empty, so its schema is unknown; restore it from a backup"
+
+
+@pytest.mark.parametrize("spoil", [newer, another_edition, emptied_ledger])
 def test_the_second_half_runs_though_the_first_has_failed(
     cafleet: Program, registry: Registry, home: Path, spoil: Callable[[Registry], str]
 ) -> None:

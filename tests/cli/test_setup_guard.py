@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sqlite3
 from pathlib import Path
 
 import pytest
@@ -44,6 +45,27 @@ def test_no_installation(cafleet: Program, bare: Registry, arguments: tuple[str,
 def test_a_missing_table_counts_as_no_rows(cafleet: Program, bare: Registry) -> None:
     bare.rows("DROP TABLE asset_installs")
     assert_refused(cafleet.run("fleet", "list"), 1, NOBODY)
+
+
+def test_a_lost_table_is_mended_by_the_command_that_is_named(
+    cafleet: Program, bare: Registry, environment: dict[str, str]
+) -> None:
+    bare.rows("DROP TABLE asset_installs")
+    assert "; run `cafleet setup`" in cafleet.run("doctor").stdout
+    assert_refused(cafleet.run("fleet", "list"), 1, "; run `cafleet setup`")
+    said = cafleet.run("setup").ok().stdout.splitlines()
+    assert said[0].endswith(f": already at {queries.SCHEMA_VERSION}")
+    assert said[1] == "its table asset_installs was lost and is made again"
+    cafleet.run("fleet", "list").ok()
+    assert bare.rows("SELECT coding_agent FROM asset_installs ORDER BY 1") == [
+        ("claude",),
+        ("codex",),
+        ("opencode",),
+    ]
+    assert "was lost" not in cafleet.run("setup").ok().stdout
+    bare.rows("INSERT INTO asset_installs VALUES ('codex', '/elsewhere', '1', ?)", THEN)
+    with pytest.raises(sqlite3.IntegrityError):  # the key is there as well
+        bare.rows("INSERT INTO asset_installs VALUES ('codex', '/elsewhere', '1', ?)", THEN)
 
 
 def test_one_installation_of_this_version_is_enough(

@@ -255,6 +255,23 @@ def test_unreadable_cards_are_named(path: Path) -> None:
     assert_untouched(path, before)
 
 
+def test_duplicate_monitors_and_unreadable_cards_are_named_together(path: Path) -> None:
+    publish(path, 5)
+    populate(path, 5)
+    add_duplicates(path)
+    with opened(path) as conn:
+        insert_member(conn, 40, 1, member_card_json="{bad")
+    before = contents(path)
+    with pytest.raises(SchemaError) as refused:
+        setup(path)
+    said = str(refused.value)
+    assert "(fleet 1: members 2, 10, 30; fleet 3: members 11, 12), and the member_card" in said
+    assert "is not JSON (members 40); nothing was changed, close the panes" in said
+    assert ", and set each such card to '{}'" in said
+    assert said.count("run `cafleet setup` again") == 1
+    assert_untouched(path, before)
+
+
 def recovery_sql(heading: str, **values: str) -> str:
     """The last SQL block under a heading of docs/recovery.md, with its <placeholders> filled in."""
     section = (
