@@ -112,10 +112,15 @@ def free_port() -> int:
 
 
 @contextmanager
-def serving(cafleet: Program, *options: str, port: int | None = None) -> Iterator[WebServer]:
+def serving(
+    cafleet: Program,
+    *options: str,
+    port: int | None = None,
+    env: Mapping[str, str | None] | None = None,
+) -> Iterator[WebServer]:
     """The program's server once it has said where; killed at the end if it still runs."""
     port = port or free_port()
-    process = cafleet.start("server", "--port", str(port), *options)
+    process = cafleet.start("server", "--port", str(port), *options, env=env)
     try:
         assert process.stdout is not None
         line = process.stdout.readline().decode()

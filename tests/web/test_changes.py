@@ -16,6 +16,7 @@ from tests.harness.program import Program
 from tests.harness.registry import Registry
 from tests.harness.waiting import wait_for
 from tests.harness.web import Stream, WebServer, serving
+from tests.web.conftest import OwnServer
 
 
 def test_every_stream_is_told_of_a_commit(web: WebServer, registry: Registry) -> None:
@@ -35,19 +36,19 @@ def test_every_stream_is_told_of_a_commit(web: WebServer, registry: Registry) ->
 
 
 def test_a_database_that_takes_the_place_of_another_is_a_change(
-    web: WebServer, registry: Registry, database_at_head: Path
+    own: OwnServer, database_at_head: Path
 ) -> None:
-    time.sleep(0.6)
-    stream = Stream(web)
+    path = own.registry.path
+    stream = Stream(own.web)
     count = stream.next()
-    registry.path.unlink()
+    path.unlink()
     assert stream.next() == count + 1
     for ending in ("-wal", "-shm"):
-        registry.path.with_name(registry.path.name + ending).unlink(missing_ok=True)
-    shutil.copyfile(database_at_head, registry.path.with_suffix(".new"))
-    os.replace(registry.path.with_suffix(".new"), registry.path)
+        path.with_name(path.name + ending).unlink(missing_ok=True)
+    shutil.copyfile(database_at_head, path.with_suffix(".new"))
+    os.replace(path.with_suffix(".new"), path)
     assert stream.next() == count + 2
-    registry.crew("ann")
+    own.registry.crew("ann")
     assert stream.next() > count + 2
     stream.close()
 

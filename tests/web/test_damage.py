@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import shutil
 import sqlite3
 from collections.abc import Callable
 from contextlib import closing
@@ -15,12 +14,18 @@ import pytest
 from tests.harness.registry import Registry
 from tests.harness.waiting import wait_for
 from tests.harness.web import WebServer
+from tests.web.conftest import OwnServer
 
-SEND = ("POST", "/api/messages/send")
+SEND = "/api/messages/send"
 
 
 @pytest.fixture
 def crowd(registry: Registry) -> Registry:
+    fill(registry)
+    return registry
+
+
+def fill(registry: Registry) -> None:
     """Fleet 1 of Director 1, monitor 2, ann 3 in a pane and bob 4, with message 1 from bob to ann
     and 2 from ann to bob; a row of its monitor; fleet 2 of 5 and 6."""
     registry.crew("ann", "bob")
@@ -29,7 +34,6 @@ def crowd(registry: Registry) -> Registry:
     registry.message(4, 3, "to ann")
     registry.message(3, 4, "to bob")
     registry.rows("INSERT INTO monitor_runtime (fleet_id) VALUES (1)")
-    return registry
 
 
 @pytest.mark.parametrize(
@@ -88,7 +92,7 @@ def test_a_sender_that_cannot_be_read_sends_nothing(web: WebServer, crowd: Regis
     before = crowd.dump()
     for sender, recipient in ((3, 4), (4, 3)):
         body = {"from_member_id": sender, "to_member_id": recipient, "text": "hi"}
-        assert "members.status holds 'zombie'" in web.post(SEND[1], body).detail(500)
+        assert "members.status holds 'zombie'" in web.post(SEND, body).detail(500)
     assert crowd.dump() == before
 
 
@@ -133,23 +137,25 @@ def a_folder(path: Path) -> None:
     ],
 )
 def test_a_database_that_goes_away_is_told_and_comes_back(
-    web: WebServer, crowd: Registry, spoil: Callable[[Path], None], fragment: str
+    own: OwnServer, spoil: Callable[[Path], None], fragment: str
 ) -> None:
-    aside = crowd.path.with_suffix(".aside")
-    with closing(crowd.connect()) as conn:
-        conn.execute("PRAGMA wal_checkpoint(TRUNCATE)")
-    shutil.copyfile(crowd.path, aside)
-    spoil(crowd.path)
+    web, path = own.web, own.registry.path
+    fill(own.registry)
+    aside = path.with_suffix(".aside")
+    with closing(own.registry.connect()) as conn, closing(sqlite3.connect(aside)) as copy:
+        conn.backup(copy)
+    spoil(path)
     body = {"from_member_id": 3, "to_member_id": 4, "text": "hi"}
-    for reply in (web.get("/api/fleets"), web.get("/api/members"), web.post(SEND[1], body)):
+    for reply in (web.get("/api/fleets"), web.get("/api/members"), web.post(SEND, body)):
         assert fragment in reply.detail(503)
-    if crowd.path.is_dir():
-        crowd.path.rmdir()
+    if path.is_dir():
+        path.rmdir()
     for ending in ("-wal", "-shm"):
-        crowd.path.with_name(crowd.path.name + ending).unlink(missing_ok=True)
-    os.replace(aside, crowd.path)
+        path.with_name(path.name + ending).unlink(missing_ok=True)
+    os.replace(aside, path)
     wait_for(lambda: web.get("/api/members").status == 200, "it is served again")
     assert len(web.get("/api/timeline").ok()["messages"]) == 2
+    assert web.stop() == (0, "")
 
 
 def test_a_locked_database_is_read_and_written_later(web: WebServer, crowd: Registry) -> None:
@@ -157,6 +163,6 @@ def test_a_locked_database_is_read_and_written_later(web: WebServer, crowd: Regi
         conn.execute("BEGIN IMMEDIATE")
         assert web.get("/api/timeline").ok()
         body = {"from_member_id": 3, "to_member_id": 4, "text": "hi"}
-        assert "locked" in web.post(SEND[1], body).detail(503)
+        assert "locked" in web.post(SEND, body).detail(503)
         conn.execute("ROLLBACK")
-    assert web.post(SEND[1], body).ok()["message_id"] == 3
+    assert web.post(SEND, body).ok()["message_id"] == 3
