@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from datetime import UTC, datetime, timedelta, timezone
 
+_STAMP = r"(?a)\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}\.\d{6}\+00:00"
 _RFC3339 = (
     r"(?a)(\d{4})-(\d{2})-(\d{2})[Tt ](\d{2}):(\d{2}):(\d{2})(?:\.(\d+))?"
     r"(?:([Zz])|([+-])(\d{2}):(\d{2}))"
@@ -23,6 +24,17 @@ def utc_now() -> datetime:
 def stamp(moment: datetime) -> str:
     """Write an aware ``moment`` in the stored form."""
     return moment.astimezone(UTC).isoformat(timespec="microseconds")
+
+
+def is_stamp(text: str) -> bool:
+    """Whether ``text`` is a time in the stored form, and in no other."""
+    if re.fullmatch(_STAMP, text) is None:
+        return False
+    try:
+        datetime.fromisoformat(text)
+    except ValueError:
+        return False
+    return True
 
 
 def read(text: str) -> datetime | None:

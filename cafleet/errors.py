@@ -39,7 +39,8 @@ class SettingError(CafleetError):
 
 
 class UnknownIdError(CafleetError):
-    """No fleet, member or message has this id, or none that the command may act on."""
+    """No fleet, member or message has this id, or none that the command may act on; or no query has
+    this name."""
 
 
 class RefusedError(CafleetError):
@@ -59,7 +60,14 @@ class SchemaError(DatabaseError):
 
 
 class IntegrityError(DatabaseError):
-    """A stored value is outside what its column may hold; names table, column, value and row."""
+    """A stored value is outside what its column may hold; names table, column, value and row.
+
+    ``key`` is the rowid of that row, where it is one row of one table, for whoever goes on after it.
+    """
+
+    def __init__(self, message: str, *, key: int | None = None) -> None:
+        super().__init__(message)
+        self.key = key
 
 
 class MultiplexerError(CafleetError):

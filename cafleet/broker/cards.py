@@ -8,12 +8,14 @@ import msgspec
 
 from cafleet.records import MemberKind
 
+_MONITOR = {"kind": "monitor"}
+
 
 def write_card(name: str, description: str, *, monitor: bool) -> str:
     """The card of a new member; the monitor's alone carries a marker."""
     card: dict[str, Any] = {"name": name, "description": description, "skills": []}
     if monitor:
-        card["cafleet"] = {"kind": "monitor"}
+        card["cafleet"] = _MONITOR
     return msgspec.json.encode(card).decode()
 
 
@@ -33,11 +35,25 @@ def kind_of(card: object, member_id: int, director_member_id: int | None) -> Mem
     return MemberKind.MEMBER
 
 
+def card_fault(card: str) -> str | None:
+    """What is wrong with a stored card, as the end of a sentence; it is read all the same."""
+    read = _object(card)
+    if read is None:
+        return "is no JSON object"
+    if not isinstance(read.get("skills", []), list):
+        return "has skills that are no list"
+    if read.get("cafleet", _MONITOR) != _MONITOR:
+        return "has a marker that is not the monitor's"
+    return None
+
+
 def _read(card: object) -> dict[str, Any]:
-    if not isinstance(card, str):
-        return {}
+    return (_object(card) if isinstance(card, str) else None) or {}
+
+
+def _object(card: str) -> dict[str, Any] | None:
     try:
         read = msgspec.json.decode(card)
     except (msgspec.DecodeError, RecursionError, UnicodeError):
-        return {}
-    return read if isinstance(read, dict) else {}
+        return None
+    return read if isinstance(read, dict) else None

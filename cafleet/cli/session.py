@@ -13,19 +13,31 @@ if TYPE_CHECKING:
 
 
 @contextmanager
-def open_session() -> Iterator[Connection]:
-    """The user's database behind its guards.
+def open_registry() -> Iterator[Connection]:
+    """The user's database behind the schema guard alone.
 
     Raises:
         SettingError: the variable that names the database is unusable.
         SchemaError: the database is missing, older, newer, or not ours.
         DatabaseError: it cannot be opened.
-        AgentError: no coding agent has its skill installed, or one has that of another version.
     """
     path = settings.database_path()
-    from cafleet.operations.asset_guard import check_assets
     from cafleet.store.guard import open_database
 
     with closing(open_database(path)) as conn:
+        yield conn
+
+
+@contextmanager
+def open_session() -> Iterator[Connection]:
+    """The user's database behind both guards.
+
+    Raises:
+        SettingError, SchemaError, DatabaseError: as by :func:`open_registry`.
+        AgentError: no coding agent has its skill installed, or one has that of another version.
+    """
+    with open_registry() as conn:
+        from cafleet.operations.asset_guard import check_assets
+
         check_assets(conn)
         yield conn

@@ -21,6 +21,7 @@ _GROUPS = {
     "member": "Create, delete, list and reach the members of a fleet.",
     "monitor": "Run, watch and stop a fleet's monitor loop; scan its panes.",
     "message": "Send, broadcast, poll, acknowledge and show messages.",
+    "db": "List the database's queries, check it, back it up.",
 }
 _SINGLE_COMMANDS = ("setup", "doctor", "server")
 

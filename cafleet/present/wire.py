@@ -199,6 +199,31 @@ class ScanWire(msgspec.Struct, frozen=True, kw_only=True):
     error: str | None
 
 
+class ParameterWire(msgspec.Struct, frozen=True, kw_only=True):
+    name: str
+    type: str
+
+
+class QueryWire(msgspec.Struct, frozen=True, kw_only=True):
+    """What a query promises; ``record`` is null where it only writes."""
+
+    name: str
+    file: str
+    line: int
+    params: list[ParameterWire]
+    record: str | None
+    plan: list[str]
+
+
+class CheckWire(msgspec.Struct, frozen=True, kw_only=True):
+    ok: bool
+    findings: list[str]
+
+
+class BackupWire(msgspec.Struct, frozen=True, kw_only=True):
+    path: str
+
+
 def shaped(record: object, shape: type[_Shape]) -> _Shape:
     """The fields of ``record`` that ``shape`` has, by name, through nested records and lists."""
     return msgspec.convert(record, shape, from_attributes=True)

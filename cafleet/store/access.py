@@ -98,6 +98,8 @@ def _report_undecodable(
         for column, value in stored.items():
             if isinstance(value, str) and not value.isascii() and not _is_unicode(value):
                 raise _integrity_error(row, stored, column)
+        # A row before that one may be damaged otherwise, and the first is to be named.
+        _decode(stored, row, row)
 
 
 def _is_unicode(text: str) -> bool:
@@ -117,11 +119,27 @@ def _decode(found: Any, shape: Any, row: type[Row]) -> Any:
 
 
 def _integrity_error(row: type[Row], stored: Mapping[str, Any], column: str) -> IntegrityError:
-    table = row.joined.get(column, row.table)
-    value = repr(stored[column])
-    if len(value) > 80:
-        value = f"{value[:79]}…"
+    key = stored[row.key]
     return IntegrityError(
-        f"{table}.{column} holds {value} where {row.key} is {stored[row.key]!r}, which is no value of "
-        f"that column; correct that row, or restore it from a backup"
+        damage(row, column, stored[column], key), key=key if isinstance(key, int) else None
     )
+
+
+def damage(
+    row: type[Row],
+    column: str,
+    value: object,
+    key: object,
+    what: str = "is no value of that column",
+) -> str:
+    """The sentence about a stored value that ``what``, in the row of which ``key`` is the key."""
+    table = row.joined.get(column, row.table)
+    return (
+        f"{table}.{column} holds {_shown(value)} where {row.key} is {_shown(key)}, which {what}; "
+        f"correct that row, or restore it from a backup"
+    )
+
+
+def _shown(value: object) -> str:
+    text = repr(value)
+    return text if len(text) <= 80 else f"{text[:79]}…"

@@ -57,6 +57,16 @@ def file_identity(path: str) -> tuple[int, int] | None:
     return status.st_dev, status.st_ino
 
 
+def forbid_writes(conn: sqlite3.Connection) -> None:
+    """Have SQLite refuse whatever would change the database.
+
+    References are followed by writes alone, so they are no part of a plan any more.
+    """
+    with translated():
+        conn.execute("PRAGMA query_only = ON")
+        conn.execute("PRAGMA foreign_keys = OFF")
+
+
 def data_version(conn: sqlite3.Connection) -> int:
     """A number that changes when another connection has committed; reading it costs next to nothing."""
     with translated():

@@ -11,6 +11,7 @@ from typing import get_type_hints
 
 from cafleet.store import rows
 from cafleet.store.contracts import ENUMS, ROWS, Contract, Parameter
+from cafleet.store.failures import translated
 
 # Parameters that are no columns, and what they are.
 _VOCABULARY = {"now": "str", "limit": "int"}
@@ -22,7 +23,7 @@ _AFFINITY = {"INTEGER": "int", "TEXT": "str"}
 _SEARCH = re.compile(r"SEARCH \w+ USING (?:COVERING )?(?:INDEX (\w+)|INTEGER PRIMARY KEY|(.+))")
 _SCAN = re.compile(r"SCAN (\w+)(?: USING (?:COVERING )?INDEX (\w+))?(?: LEFT-JOIN)?$")
 _EVERY_COLUMN = re.compile(r"(?:\b(?:SELECT|DISTINCT|RETURNING)\s|,)\s*(?:\w+\.)?\*", re.IGNORECASE)
-_CALL = re.compile(r"\bqueries\.(\w+)\(")
+_CALL = re.compile(r"\bqueries\.(\w+)")
 _RETURNING = re.compile(r"\bRETURNING\b", re.IGNORECASE)
 _LAST_ORDER = re.compile(r"ORDER BY ([^()]+?)(?:\s+LIMIT [^()]+)?;?$")
 
@@ -42,8 +43,33 @@ def findings(conn: sqlite3.Connection, contract: Contract) -> list[str]:
     return [f"{contract.source}: {contract.name} {sentence}" for sentence in found]
 
 
+def live_findings(conn: sqlite3.Connection, contract: Contract) -> list[str]:
+    """Whether a query runs as it promises on a database in use, with its statistics: a sentence if not."""
+    try:
+        found = [sentence.partition(";")[0] for sentence in _plan(conn, contract)]
+    except sqlite3.Error as failure:
+        found = [f"does not compile: {failure}"]
+    return [f"{contract.source}: {contract.name} {', '.join(found)}"] if found else []
+
+
+def live_plan(conn: sqlite3.Connection, contract: Contract) -> list[str]:
+    """SQLite's plan for a query on the database at hand, a line per step, inner ones indented.
+
+    Raises:
+        DatabaseError: the query does not compile there.
+    """
+    depths: dict[int, int] = {}
+    lines = []
+    with translated():
+        steps = conn.execute(f"EXPLAIN QUERY PLAN {contract.sql}", _samples(contract)).fetchall()
+    for step, parent, _, detail in steps:
+        depths[step] = depths.get(parent, -1) + 1
+        lines.append(f"{'  ' * depths[step]}{detail}")
+    return lines
+
+
 def uncalled(contracts: Iterable[Contract], package: Path) -> list[str]:
-    """The queries that no module under ``package`` calls as ``queries.<name>``, a sentence each."""
+    """The queries that no module under ``package`` uses as ``queries.<name>``, a sentence each."""
     called = {
         name
         for module in package.rglob("*.py")

@@ -91,8 +91,12 @@ class Contract(msgspec.Struct, frozen=True, kw_only=True):
     sorts: bool
 
     @property
+    def file(self) -> str:
+        return f"sql/queries/{self.namespace}.sql"
+
+    @property
     def source(self) -> str:
-        return f"sql/queries/{self.namespace}.sql:{self.line}"
+        return f"{self.file}:{self.line}"
 
 
 def read_contracts() -> list[Contract]:
@@ -121,6 +125,11 @@ def parse_contracts(namespace: str, text: str) -> list[Contract]:
     return [
         _contract(namespace, line, _load(namespace, line, query)) for line, query in chunks(text)
     ]
+
+
+def query_source(contract: Contract) -> str:
+    """The query as its file has it, header and all."""
+    return dict(chunks(query_file(contract.namespace)))[contract.line].rstrip()
 
 
 def _load(namespace: str, line: int, query: str) -> QueryDatum:

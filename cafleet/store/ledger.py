@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from datetime import datetime
 
 from cafleet import clock
@@ -37,6 +37,23 @@ def applied_version(conn: sqlite3.Connection, path: str, shipped: Sequence[Migra
                 f"use the edition of cafleet that applied it"
             )
     return len(entries)
+
+
+def ledger_faults(
+    conn: sqlite3.Connection, path: str, shipped: Sequence[Migration]
+) -> Iterator[str]:
+    """What :func:`applied_version` refuses, and names of files that are not the shipped ones."""
+    try:
+        applied_version(conn, path, shipped)
+    except SchemaError as failure:
+        yield str(failure)
+    names = {migration.version: migration.file_name for migration in shipped}
+    for entry in queries.list_applied_migrations(conn):
+        if names.get(entry.version, entry.file_name) != entry.file_name:
+            yield (
+                f"schema_migrations.file_name holds {entry.file_name!r} where version is "
+                f"{entry.version}, which is {names[entry.version]}; correct that row"
+            )
 
 
 def make_ledger(conn: sqlite3.Connection) -> None:

@@ -24,11 +24,14 @@ from cafleet.store.rows import (
     AssetInstallRow,
     DeliveryEventRow,
     DeliveryRow,
+    FleetFaultRow,
     FleetRow,
     FleetSummaryRow,
+    MemberFaultRow,
     MemberIdRow,
     MemberNameRow,
     MemberRow,
+    MessageFaultRow,
     MessageIdRow,
     MessageRow,
     MonitorClaimRow,
@@ -37,7 +40,12 @@ from cafleet.store.rows import (
     OwingRow,
     PaneOwnerRow,
     PublishedVersionRow,
+    RuntimeFaultRow,
     SchemaObjectRow,
+    StoredMemberRow,
+    StoredMessageRow,
+    StoredPlacementRow,
+    StoredWaitRow,
     TrackedMessageRow,
     WaitRow,
     WakeTargetRow,
@@ -151,6 +159,30 @@ def list_delivery_events(
     )
 
 
+def list_stored_delivery_events(
+    conn: Connection,
+    *,
+    after_id: int,
+    until_id: int,
+    limit: int,
+) -> list[DeliveryEventRow]:
+    """Every row with every column, a page at a time: what `cafleet db check` decodes.
+
+    Source: sql/queries/delivery_events.sql:30, by primary key.
+    """
+    return many(
+        conn,
+        "delivery_events",
+        "list_stored_delivery_events",
+        DeliveryEventRow,
+        {
+            "after_id": after_id,
+            "until_id": until_id,
+            "limit": limit,
+        },
+    )
+
+
 def list_fleets(
     conn: Connection,
 ) -> list[FleetSummaryRow]:
@@ -248,6 +280,52 @@ def mark_fleet_deleted(
         {
             "fleet_id": fleet_id,
             "now": now,
+        },
+    )
+
+
+def list_stored_fleets(
+    conn: Connection,
+    *,
+    after_id: int,
+    until_id: int,
+    limit: int,
+) -> list[FleetRow]:
+    """Every row with every column, a page at a time: what `cafleet db check` decodes.
+
+    Source: sql/queries/fleets.sql:59, by primary key.
+    """
+    return many(
+        conn,
+        "fleets",
+        "list_stored_fleets",
+        FleetRow,
+        {
+            "after_id": after_id,
+            "until_id": until_id,
+            "limit": limit,
+        },
+    )
+
+
+def list_fleet_faults(
+    conn: Connection,
+    *,
+    after_id: int,
+    until_id: int,
+) -> list[FleetFaultRow]:
+    """The fleets among these ids that break a rule, each with the first one that it breaks.
+
+    Source: sql/queries/fleets.sql:75, by idx_members_fleet_status, primary key.
+    """
+    return many(
+        conn,
+        "fleets",
+        "list_fleet_faults",
+        FleetFaultRow,
+        {
+            "after_id": after_id,
+            "until_id": until_id,
         },
     )
 
@@ -412,6 +490,30 @@ def list_pane_owners(
         PaneOwnerRow,
         {
             "mux_pane_id": mux_pane_id,
+        },
+    )
+
+
+def list_stored_placements(
+    conn: Connection,
+    *,
+    after_id: int,
+    until_id: int,
+    limit: int,
+) -> list[StoredPlacementRow]:
+    """Every row with every column, a page at a time: what `cafleet db check` decodes.
+
+    Source: sql/queries/member_placements.sql:89, by primary key.
+    """
+    return many(
+        conn,
+        "member_placements",
+        "list_stored_placements",
+        StoredPlacementRow,
+        {
+            "after_id": after_id,
+            "until_id": until_id,
+            "limit": limit,
         },
     )
 
@@ -709,6 +811,52 @@ def list_active_member_ids(
         MemberIdRow,
         {
             "fleet_id": fleet_id,
+        },
+    )
+
+
+def list_stored_members(
+    conn: Connection,
+    *,
+    after_id: int,
+    until_id: int,
+    limit: int,
+) -> list[StoredMemberRow]:
+    """Every row with every column, a page at a time: what `cafleet db check` decodes.
+
+    Source: sql/queries/members.sql:297, by primary key.
+    """
+    return many(
+        conn,
+        "members",
+        "list_stored_members",
+        StoredMemberRow,
+        {
+            "after_id": after_id,
+            "until_id": until_id,
+            "limit": limit,
+        },
+    )
+
+
+def list_member_faults(
+    conn: Connection,
+    *,
+    after_id: int,
+    until_id: int,
+) -> list[MemberFaultRow]:
+    """The members among these ids that break a rule, each with the first one that it breaks.
+
+    Source: sql/queries/members.sql:316, by primary key.
+    """
+    return many(
+        conn,
+        "members",
+        "list_member_faults",
+        MemberFaultRow,
+        {
+            "after_id": after_id,
+            "until_id": until_id,
         },
     )
 
@@ -1307,6 +1455,54 @@ def list_gone_recipients(
     )
 
 
+def list_stored_messages(
+    conn: Connection,
+    *,
+    after_id: int,
+    until_id: int,
+    limit: int,
+) -> list[StoredMessageRow]:
+    """Every row with every column, a page at a time: what `cafleet db check` decodes.
+
+    Source: sql/queries/messages.sql:516, by primary key.
+    """
+    return many(
+        conn,
+        "messages",
+        "list_stored_messages",
+        StoredMessageRow,
+        {
+            "after_id": after_id,
+            "until_id": until_id,
+            "limit": limit,
+        },
+    )
+
+
+def list_message_faults(
+    conn: Connection,
+    *,
+    after_id: int,
+    until_id: int,
+) -> list[MessageFaultRow]:
+    """The messages among these ids that break a rule, each with the first one that it breaks. A
+    sender need not exist: history outlives it. What was there before schema 9 has no events.
+
+    Source: sql/queries/messages.sql:539, by idx_delivery_events_message, idx_messages_origin,
+    primary key.
+    """
+    return many(
+        conn,
+        "messages",
+        "list_message_faults",
+        MessageFaultRow,
+        {
+            "after_id": after_id,
+            "until_id": until_id,
+        },
+    )
+
+
 def get_monitor_runtime(
     conn: Connection,
     *,
@@ -1501,6 +1697,53 @@ def upsert_monitor_stop(
     )
 
 
+def list_stored_monitor_runtime(
+    conn: Connection,
+    *,
+    after_id: int,
+    until_id: int,
+    limit: int,
+) -> list[MonitorRuntimeRow]:
+    """Every row with every column, a page at a time: what `cafleet db check` decodes.
+
+    Source: sql/queries/monitor_runtime.sql:96, by primary key.
+    """
+    return many(
+        conn,
+        "monitor_runtime",
+        "list_stored_monitor_runtime",
+        MonitorRuntimeRow,
+        {
+            "after_id": after_id,
+            "until_id": until_id,
+            "limit": limit,
+        },
+    )
+
+
+def list_monitor_runtime_faults(
+    conn: Connection,
+    *,
+    after_id: int,
+    until_id: int,
+) -> list[RuntimeFaultRow]:
+    """The loops among these fleets whose claim is there by halves: what makes and clears it takes
+    all.
+
+    Source: sql/queries/monitor_runtime.sql:116, by primary key.
+    """
+    return many(
+        conn,
+        "monitor_runtime",
+        "list_monitor_runtime_faults",
+        RuntimeFaultRow,
+        {
+            "after_id": after_id,
+            "until_id": until_id,
+        },
+    )
+
+
 def list_published_versions(
     conn: Connection,
 ) -> list[PublishedVersionRow]:
@@ -1653,5 +1896,29 @@ def delete_wait(
         "delete_wait",
         {
             "wait_id": wait_id,
+        },
+    )
+
+
+def list_stored_waits(
+    conn: Connection,
+    *,
+    after_id: int,
+    until_id: int,
+    limit: int,
+) -> list[StoredWaitRow]:
+    """Every row with every column, a page at a time: what `cafleet db check` decodes.
+
+    Source: sql/queries/waits.sql:44, by primary key.
+    """
+    return many(
+        conn,
+        "waits",
+        "list_stored_waits",
+        StoredWaitRow,
+        {
+            "after_id": after_id,
+            "until_id": until_id,
+            "limit": limit,
         },
     )

@@ -39,6 +39,10 @@ _PLACEMENT = {
 }
 
 
+# The tables that refer to no other for it know at least that an id is never below 1.
+_Id = Annotated[int, msgspec.Meta(ge=1)]
+
+
 class Row(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """What all rows share: where their values come from."""
 
@@ -65,6 +69,14 @@ class FleetRow(FleetRecord, Row, frozen=True, kw_only=True):
 class FleetSummaryRow(FleetSummary, Row, frozen=True, kw_only=True):
     table: ClassVar[str] = "fleets"
     key: ClassVar[str] = "fleet_id"
+
+
+class FleetFaultRow(Row, frozen=True, kw_only=True):
+    table: ClassVar[str] = "fleets"
+    key: ClassVar[str] = "fleet_id"
+
+    fleet_id: int
+    fault: str
 
 
 class MemberRow(Row, frozen=True, kw_only=True):
@@ -120,6 +132,20 @@ class ActivityRow(Row, frozen=True, kw_only=True):
     owed: int
 
 
+class StoredMemberRow(Row, frozen=True, kw_only=True):
+    table: ClassVar[str] = "members"
+    key: ClassVar[str] = "member_id"
+
+    member_id: int
+    fleet_id: int
+    name: str
+    description: str
+    status: MemberStatus
+    registered_at: str
+    deregistered_at: str | None
+    member_card_json: str
+
+
 class MemberNameRow(Row, frozen=True, kw_only=True):
     table: ClassVar[str] = "members"
     key: ClassVar[str] = "member_id"
@@ -133,6 +159,14 @@ class MemberIdRow(Row, frozen=True, kw_only=True):
     key: ClassVar[str] = "member_id"
 
     member_id: int
+
+
+class MemberFaultRow(Row, frozen=True, kw_only=True):
+    table: ClassVar[str] = "members"
+    key: ClassVar[str] = "member_id"
+
+    member_id: int
+    fault: str
 
 
 class WakeTargetRow(Row, frozen=True, kw_only=True):
@@ -167,6 +201,22 @@ class PaneOwnerRow(Row, frozen=True, kw_only=True):
     mux_window_id: str
 
 
+class StoredPlacementRow(Row, frozen=True, kw_only=True):
+    table: ClassVar[str] = "member_placements"
+    key: ClassVar[str] = "member_id"
+
+    member_id: int
+    mux_session: str
+    mux_window_id: str
+    mux_pane_id: str | None
+    backend: Backend
+    coding_agent: CodingAgent
+    created_at: str
+    mux_socket: str | None
+    screen: ScreenState | None
+    screen_at: str | None
+
+
 class MessageRow(MessageRecord, Row, frozen=True, kw_only=True):
     table: ClassVar[str] = "messages"
     key: ClassVar[str] = "message_id"
@@ -177,11 +227,26 @@ class TrackedMessageRow(TrackedMessage, Row, frozen=True, kw_only=True):
     key: ClassVar[str] = "message_id"
 
 
+class StoredMessageRow(MessageRow, frozen=True, kw_only=True):
+    from_member_id: _Id
+    to_member_id: _Id | None
+    delivery_state: DeliveryState
+    urgent: Annotated[int, msgspec.Meta(ge=0, le=1)]
+
+
 class MessageIdRow(Row, frozen=True, kw_only=True):
     table: ClassVar[str] = "messages"
     key: ClassVar[str] = "message_id"
 
     message_id: int
+
+
+class MessageFaultRow(Row, frozen=True, kw_only=True):
+    table: ClassVar[str] = "messages"
+    key: ClassVar[str] = "message_id"
+
+    message_id: int
+    fault: str
 
 
 class OwedRow(Row, frozen=True, kw_only=True):
@@ -257,6 +322,10 @@ class WaitRow(Row, frozen=True, kw_only=True):
     lock_file: str
 
 
+class StoredWaitRow(WaitRow, frozen=True, kw_only=True):
+    started_at: str
+
+
 class MonitorRuntimeRow(MonitorRuntime, Row, frozen=True, kw_only=True):
     """A tick below one second would spin, so it is no value of its column."""
 
@@ -265,6 +334,14 @@ class MonitorRuntimeRow(MonitorRuntime, Row, frozen=True, kw_only=True):
 
     tick_seconds: Annotated[int, msgspec.Meta(ge=1)]
     wake_interval_seconds: Annotated[int, msgspec.Meta(ge=0)] | None
+
+
+class RuntimeFaultRow(Row, frozen=True, kw_only=True):
+    table: ClassVar[str] = "monitor_runtime"
+    key: ClassVar[str] = "fleet_id"
+
+    fleet_id: int
+    fault: str
 
 
 class AssetInstallRow(Row, frozen=True, kw_only=True):

@@ -26,3 +26,20 @@ SELECT
 FROM json_each(:message_ids) AS asked
 INNER JOIN delivery_events ON asked.value = delivery_events.message_id
 ORDER BY delivery_events.message_id, delivery_events.event_id;
+
+-- name: list_stored_delivery_events(after_id, until_id, limit)
+-- Every row with every column, a page at a time: what `cafleet db check` decodes.
+-- params: after_id int = delivery_events.event_id, until_id int = delivery_events.event_id, limit int
+-- returns: DeliveryEventRow
+-- plan: primary key
+SELECT
+    delivery_events.event_id,
+    delivery_events.message_id,
+    delivery_events.at,
+    delivery_events.state,
+    delivery_events.reason,
+    delivery_events.evidence
+FROM delivery_events
+WHERE delivery_events.event_id > :after_id AND delivery_events.event_id <= :until_id
+ORDER BY delivery_events.event_id
+LIMIT :limit;

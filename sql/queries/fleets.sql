@@ -55,3 +55,53 @@ WHERE fleet_id = :fleet_id AND director_member_id IS NULL;
 UPDATE fleets
 SET deleted_at = :now
 WHERE fleet_id = :fleet_id AND deleted_at IS NULL;
+
+-- name: list_stored_fleets(after_id, until_id, limit)
+-- Every row with every column, a page at a time: what `cafleet db check` decodes.
+-- params: after_id int = fleets.fleet_id, until_id int = fleets.fleet_id, limit int
+-- returns: FleetRow
+-- plan: primary key
+SELECT
+    fleets.fleet_id,
+    fleets.name,
+    fleets.created_at,
+    fleets.deleted_at,
+    fleets.director_member_id
+FROM fleets
+WHERE fleets.fleet_id > :after_id AND fleets.fleet_id <= :until_id
+ORDER BY fleets.fleet_id
+LIMIT :limit;
+
+-- name: list_fleet_faults(after_id, until_id)
+-- The fleets among these ids that break a rule, each with the first one that it breaks.
+-- params: after_id int = fleets.fleet_id, until_id int = fleets.fleet_id
+-- returns: FleetFaultRow
+-- plan: idx_members_fleet_status, primary key
+WITH judged AS (
+    SELECT
+        fleets.fleet_id,
+        CASE
+            WHEN fleets.director_member_id IS NULL THEN 'has no Director'
+            WHEN directors.fleet_id <> fleets.fleet_id THEN 'has a Director of another fleet'
+            WHEN fleets.deleted_at IS NULL AND directors.status = 'deregistered'
+                THEN 'is not deleted, and its Director is deregistered'
+            WHEN
+                fleets.deleted_at IS NOT NULL
+                AND EXISTS (
+                    SELECT 1
+                    FROM members
+                    WHERE members.fleet_id = fleets.fleet_id AND members.status = 'active'
+                )
+                THEN 'is deleted and has active members'
+        END AS fault
+    FROM fleets
+    LEFT JOIN members AS directors ON fleets.director_member_id = directors.member_id
+    WHERE fleets.fleet_id > :after_id AND fleets.fleet_id <= :until_id
+)
+
+SELECT
+    judged.fleet_id,
+    judged.fault
+FROM judged
+WHERE judged.fault IS NOT NULL
+ORDER BY judged.fleet_id;

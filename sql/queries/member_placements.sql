@@ -85,3 +85,24 @@ WHERE
     AND members.status = 'active'
     AND fleets.deleted_at IS NULL
 ORDER BY members.member_id;
+
+-- name: list_stored_placements(after_id, until_id, limit)
+-- Every row with every column, a page at a time: what `cafleet db check` decodes.
+-- params: after_id int = member_placements.member_id, until_id int = member_placements.member_id, limit int
+-- returns: StoredPlacementRow
+-- plan: primary key
+SELECT
+    member_placements.member_id,
+    member_placements.mux_session,
+    member_placements.mux_window_id,
+    member_placements.mux_pane_id,
+    member_placements.backend,
+    member_placements.coding_agent,
+    member_placements.created_at,
+    member_placements.mux_socket,
+    member_placements.screen,
+    member_placements.screen_at
+FROM member_placements
+WHERE member_placements.member_id > :after_id AND member_placements.member_id <= :until_id
+ORDER BY member_placements.member_id
+LIMIT :limit;

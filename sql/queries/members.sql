@@ -293,3 +293,52 @@ SELECT members.member_id
 FROM members
 WHERE members.fleet_id = :fleet_id AND members.status = 'active'
 ORDER BY members.member_id;
+
+-- name: list_stored_members(after_id, until_id, limit)
+-- Every row with every column, a page at a time: what `cafleet db check` decodes.
+-- params: after_id int = members.member_id, until_id int = members.member_id, limit int
+-- returns: StoredMemberRow
+-- plan: primary key
+SELECT
+    members.member_id,
+    members.fleet_id,
+    members.name,
+    members.description,
+    members.status,
+    members.registered_at,
+    members.deregistered_at,
+    members.member_card_json
+FROM members
+WHERE members.member_id > :after_id AND members.member_id <= :until_id
+ORDER BY members.member_id
+LIMIT :limit;
+
+-- name: list_member_faults(after_id, until_id)
+-- The members among these ids that break a rule, each with the first one that it breaks.
+-- params: after_id int = members.member_id, until_id int = members.member_id
+-- returns: MemberFaultRow
+-- plan: primary key
+WITH judged AS (
+    SELECT
+        members.member_id,
+        CASE
+            WHEN members.status = 'active' AND members.deregistered_at IS NOT NULL
+                THEN 'is active, and has a time at which it was deregistered'
+            WHEN members.status = 'deregistered' AND members.deregistered_at IS NULL
+                THEN 'is deregistered, and has no time at which it was'
+            WHEN members.status = 'deregistered' AND member_placements.member_id IS NOT NULL
+                THEN 'is deregistered and still has a placement'
+            WHEN (member_placements.screen IS NULL) <> (member_placements.screen_at IS NULL)
+                THEN 'has half of a last look at its pane'
+        END AS fault
+    FROM members
+    LEFT JOIN member_placements ON members.member_id = member_placements.member_id
+    WHERE members.member_id > :after_id AND members.member_id <= :until_id
+)
+
+SELECT
+    judged.member_id,
+    judged.fault
+FROM judged
+WHERE judged.fault IS NOT NULL
+ORDER BY judged.member_id;

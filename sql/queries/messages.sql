@@ -514,3 +514,110 @@ INNER JOIN messages ON asked.value = messages.message_id
 INNER JOIN member_placements ON messages.owner_member_id = member_placements.member_id
 WHERE member_placements.screen = 'gone'
 ORDER BY member_placements.member_id;
+
+-- name: list_stored_messages(after_id, until_id, limit)
+-- Every row with every column, a page at a time: what `cafleet db check` decodes.
+-- params: after_id int = messages.message_id, until_id int = messages.message_id, limit int
+-- returns: StoredMessageRow
+-- plan: primary key
+SELECT
+    messages.message_id,
+    messages.owner_member_id,
+    messages.from_member_id,
+    messages.to_member_id,
+    messages.type,
+    messages.created_at,
+    messages.status_state,
+    messages.status_timestamp,
+    messages.origin_message_id,
+    messages.text,
+    messages.delivery_state,
+    messages.urgent
+FROM messages
+WHERE messages.message_id > :after_id AND messages.message_id <= :until_id
+ORDER BY messages.message_id
+LIMIT :limit;
+
+-- name: list_message_faults(after_id, until_id)
+-- The messages among these ids that break a rule, each with the first one that it breaks.
+-- A sender need not exist: history outlives it. What was there before schema 9 has no events.
+-- params: after_id int = messages.message_id, until_id int = messages.message_id
+-- returns: MessageFaultRow
+-- plan: idx_delivery_events_message, idx_messages_origin, primary key
+WITH judged AS (
+    SELECT
+        messages.message_id,
+        CASE
+            WHEN messages.type = 'unicast' AND messages.to_member_id IS NOT messages.owner_member_id
+                THEN 'is a delivery that is not owned by its recipient'
+            WHEN messages.type = 'unicast' AND senders.fleet_id <> owners.fleet_id
+                THEN 'went from one fleet to another'
+            WHEN
+                messages.type = 'unicast'
+                AND messages.origin_message_id IS NOT NULL
+                AND (
+                    origins.type IS NOT 'broadcast_summary'
+                    OR origins.from_member_id <> messages.from_member_id
+                )
+                THEN 'has an origin that is no broadcast of its sender'
+            WHEN
+                messages.type = 'broadcast_summary'
+                AND (
+                    messages.origin_message_id IS NOT messages.message_id
+                    OR messages.owner_member_id <> messages.from_member_id
+                    OR messages.to_member_id IS NOT NULL
+                    OR messages.status_state <> 'completed'
+                    OR messages.delivery_state <> 'none'
+                )
+                THEN 'is a broadcast summary unlike any that a broadcast makes'
+            WHEN
+                messages.type = 'broadcast_summary'
+                AND messages.text <> 'Broadcast sent to ' || (
+                    SELECT count(*)
+                    FROM messages AS parts
+                    WHERE
+                        parts.origin_message_id = messages.message_id
+                        AND parts.type = 'unicast'
+                        AND parts.origin_message_id IS NOT NULL
+                ) || ' recipients'
+                THEN 'is a broadcast summary that does not count its deliveries right'
+            WHEN
+                messages.status_state = 'input_required'
+                AND messages.status_timestamp <> messages.created_at
+                THEN 'waits for its acknowledgement since another time than it was sent'
+            WHEN
+                messages.type = 'unicast'
+                AND messages.status_state = 'completed'
+                AND messages.owner_member_id <> messages.from_member_id
+                AND messages.delivery_state NOT IN ('seen', 'typed')
+                THEN 'is acknowledged, and its notice does not count as seen'
+            WHEN
+                messages.delivery_state <> coalesce(
+                    (
+                        SELECT delivery_events.state
+                        FROM delivery_events
+                        WHERE delivery_events.message_id = messages.message_id
+                        ORDER BY delivery_events.event_id DESC
+                        LIMIT 1
+                    ),
+                    iif(
+                        messages.delivery_state IN ('none', 'queued', 'seen'),
+                        messages.delivery_state,
+                        ''
+                    )
+                )
+                THEN 'is in a delivery state that is not that of its last event'
+        END AS fault
+    FROM messages
+    INNER JOIN members AS owners ON messages.owner_member_id = owners.member_id
+    LEFT JOIN members AS senders ON messages.from_member_id = senders.member_id
+    LEFT JOIN messages AS origins ON messages.origin_message_id = origins.message_id
+    WHERE messages.message_id > :after_id AND messages.message_id <= :until_id
+)
+
+SELECT
+    judged.message_id,
+    judged.fault
+FROM judged
+WHERE judged.fault IS NOT NULL
+ORDER BY judged.message_id;

@@ -92,3 +92,41 @@ INSERT INTO monitor_runtime (fleet_id, stopped_at)
 VALUES (:fleet_id, :now)
 ON CONFLICT (fleet_id) DO UPDATE
 SET stopped_at = excluded.stopped_at;
+
+-- name: list_stored_monitor_runtime(after_id, until_id, limit)
+-- Every row with every column, a page at a time: what `cafleet db check` decodes.
+-- params: after_id int = monitor_runtime.fleet_id, until_id int = monitor_runtime.fleet_id, limit int
+-- returns: MonitorRuntimeRow
+-- plan: primary key
+SELECT
+    monitor_runtime.fleet_id,
+    monitor_runtime.pid,
+    monitor_runtime.started_at,
+    monitor_runtime.last_tick_at,
+    monitor_runtime.tick_seconds,
+    monitor_runtime.last_wake_at,
+    monitor_runtime.wake_interval_seconds,
+    monitor_runtime.wake_requested_at,
+    monitor_runtime.stopped_at
+FROM monitor_runtime
+WHERE monitor_runtime.fleet_id > :after_id AND monitor_runtime.fleet_id <= :until_id
+ORDER BY monitor_runtime.fleet_id
+LIMIT :limit;
+
+-- name: list_monitor_runtime_faults(after_id, until_id)
+-- The loops among these fleets whose claim is there by halves: what makes and clears it takes all.
+-- params: after_id int = monitor_runtime.fleet_id, until_id int = monitor_runtime.fleet_id
+-- returns: RuntimeFaultRow
+-- plan: primary key
+SELECT
+    monitor_runtime.fleet_id,
+    'has half of a claim' AS fault
+FROM monitor_runtime
+WHERE
+    monitor_runtime.fleet_id > :after_id
+    AND monitor_runtime.fleet_id <= :until_id
+    AND (
+        (monitor_runtime.pid IS NULL) <> (monitor_runtime.started_at IS NULL)
+        OR (monitor_runtime.pid IS NULL) <> (monitor_runtime.last_tick_at IS NULL)
+    )
+ORDER BY monitor_runtime.fleet_id;

@@ -40,3 +40,21 @@ ORDER BY waits.wait_id;
 -- plan: primary key
 DELETE FROM waits
 WHERE wait_id = :wait_id;
+
+-- name: list_stored_waits(after_id, until_id, limit)
+-- Every row with every column, a page at a time: what `cafleet db check` decodes.
+-- params: after_id int = waits.wait_id, until_id int = waits.wait_id, limit int
+-- returns: StoredWaitRow
+-- plan: primary key
+SELECT
+    waits.wait_id,
+    waits.waiter_member_id,
+    waits.awaited_member_id,
+    waits.message_id,
+    waits.started_at,
+    waits.until_at,
+    waits.lock_file
+FROM waits
+WHERE waits.wait_id > :after_id AND waits.wait_id <= :until_id
+ORDER BY waits.wait_id
+LIMIT :limit;

@@ -15,7 +15,7 @@ from tests.harness.program import Program
 
 # What no quick command may load. The groups are found below by their modules.
 HEAVY = ("rich", "pydantic", "libtmux", "starlette", "json", "dataclasses", "wcwidth", "hashlib")
-GROUPS = ("fleet", "member", "message", "setup", "doctor")
+GROUPS = ("fleet", "member", "message", "monitor", "db", "setup", "doctor")
 
 
 # `-X importtime` does not report what importlib imports by name, as the tree does.
@@ -54,6 +54,7 @@ def test_the_version(cafleet: Program) -> None:
             ("member", "--help"),
             ("create", "delete", "show", "list", "prompt", "ping", "capture"),
         ),
+        (("db", "--help"), ("queries", "check", "backup")),
         (("message", "--help"), ("send", "broadcast", "poll", "ack", "show")),
         (("message", "send", "--help"), ("--from-member-id", "--to-member-id", "TEXT", "--file")),
         (("member", "create", "--help"), ("--fleet-id", "--agent-arg", "{director_member_id}")),
@@ -71,7 +72,7 @@ def test_help_needs_nothing(
 
 
 def test_every_command_has_help(cafleet: Program) -> None:
-    for group in ("fleet", "member", "message"):
+    for group in ("fleet", "member", "message", "db"):
         listed = cafleet.run(group, "--help").ok().stdout.split("Commands:\n")[1]
         for line in listed.splitlines():
             name = line.split()[0]

@@ -24,7 +24,7 @@ ALL = {
 # What stands for a number, and for one of a list; everything else is text.
 NUMBERS = re.compile(r"id|me|you|director|monitor|member|peer|seconds|lines|n")
 SAMPLES = {"agent": "codex", "model": "m/x", "effort": "high"}
-GROUPS = ("setup", "doctor", "fleet", "member", "message", "monitor")
+GROUPS = ("setup", "doctor", "fleet", "member", "message", "monitor", "db")
 
 
 def mentions(text: str) -> Iterator[str]:

@@ -1,0 +1,68 @@
+"""The `db` commands: the DBA's door."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+from cafleet import settings
+from cafleet.cli.arguments import filled
+from cafleet.cli.output import say
+from cafleet.cli.parser import Command
+from cafleet.cli.session import open_registry
+from cafleet.present import db_text as texts
+from cafleet.present.wire import BackupWire, CheckWire, to_json
+
+app = typer.Typer()
+
+Json = Annotated[bool, typer.Option("--json", help="Print one line of JSON.")]
+
+
+@app.command("queries", cls=Command)
+def queries(
+    name: Annotated[
+        str | None,
+        typer.Argument(parser=filled, metavar="NAME", show_default=False, help="One of them."),
+    ] = None,
+    json: Json = False,
+) -> None:
+    """List what every query promises; one by its NAME, with its SQL and its plan here."""
+    from cafleet.operations import upkeep
+
+    with open_registry() as conn:
+        if name is None:
+            listed = [texts.query_wire(contract) for contract in upkeep.list_contracts()]
+            say(to_json(listed) if json else texts.queries_listed(listed))
+            return
+        found = upkeep.explain(conn, name)
+    say(to_json([texts.query_wire(found.contract)]) if json else texts.query_explained(found))
+
+
+@app.command("check", cls=Command)
+def check(json: Json = False) -> None:
+    """Look for everything that can be wrong with the database; exit 1 if anything is."""
+    from cafleet.operations import upkeep
+
+    path = settings.database_path()
+    findings = upkeep.check(path)
+    outcome = CheckWire(ok=not findings, findings=findings)
+    say(to_json(outcome) if json else texts.checked(path, findings))
+    if findings:
+        raise typer.Exit(1)
+
+
+@app.command("backup", cls=Command)
+def backup(
+    path: Annotated[
+        str,
+        typer.Argument(parser=filled, metavar="PATH", help="A file that is not there yet."),
+    ],
+    json: Json = False,
+) -> None:
+    """Copy the database as it is at one moment, while others go on writing."""
+    from cafleet.operations import upkeep
+
+    with open_registry() as conn:
+        copy, size = upkeep.copy_database(conn, database=settings.database_path(), path=path)
+    say(to_json(BackupWire(path=copy)) if json else texts.backed_up(copy, size))

@@ -1,0 +1,93 @@
+"""Whether a database is sound as a file and as a schema, whatever its rows mean."""
+
+from __future__ import annotations
+
+import re
+import sqlite3
+from collections.abc import Iterator
+from contextlib import closing
+
+from cafleet.store import queries
+from cafleet.store.failures import translated
+from cafleet.store.guard import REFINERY
+from cafleet.store.reference import database_at
+from cafleet.store.rows import SchemaObjectRow
+
+_TOKEN = re.compile(r"'(?:''|[^'])*'|\w+|[^\s\w]")
+
+
+def integrity_faults(conn: sqlite3.Connection) -> Iterator[str]:
+    """What SQLite's own check of the file finds, at most a hundred of it."""
+    with translated():
+        found = conn.execute("PRAGMA integrity_check").fetchall()
+    for (text,) in found:
+        if text != "ok":
+            yield f"integrity_check: {' '.join(str(text).split())}; restore the database from a backup"
+
+
+def broken_references(conn: sqlite3.Connection) -> Iterator[str]:
+    """Every row that refers to a row that is not there."""
+    with translated(), closing(conn.execute("PRAGMA foreign_key_check")) as found:
+        for table, row_id, parent, number in found:
+            column = _referring_columns(conn, table)[number]
+            yield (
+                f"{table}.{column} of row {row_id} refers to a row of {parent} that is not there; "
+                f"correct that row, or restore the database from a backup"
+            )
+
+
+def _referring_columns(conn: sqlite3.Connection, table: str) -> dict[int, str]:
+    rows = conn.execute(f"PRAGMA foreign_key_list({_quoted(table)})").fetchall()
+    return {number: column for number, _, _, column, *_ in rows}
+
+
+def schema_differences(conn: sqlite3.Connection) -> Iterator[str]:
+    """Where tables, indexes, views and triggers differ from those that the migrations make."""
+    with closing(database_at(queries.SCHEMA_VERSION)) as reference:
+        wanted = _objects(reference)
+        found = _objects(conn)
+        for name, entry in wanted.items():
+            if name not in found:
+                yield f"{entry.type} {name} is missing; make it again as sql/schema.sql has it"
+            elif not _is_same(conn, found[name], reference, entry):
+                yield f"{found[name].type} {name} is not as sql/schema.sql has it; make it so again"
+        for name in found.keys() - wanted.keys() - {REFINERY}:
+            yield f"{found[name].type} {name} is not cafleet's; drop it, or keep it elsewhere"
+
+
+def _objects(conn: sqlite3.Connection) -> dict[str, SchemaObjectRow]:
+    return {entry.name: entry for entry in queries.list_schema_objects(conn)}
+
+
+def _is_same(
+    conn: sqlite3.Connection,
+    found: SchemaObjectRow,
+    reference: sqlite3.Connection,
+    wanted: SchemaObjectRow,
+) -> bool:
+    if found.type != wanted.type or _tokens(found) == _tokens(wanted):
+        return found.type == wanted.type
+    # The predecessor may have written the same table otherwise.
+    return found.type == "table" and _columns(conn, found) == _columns(reference, wanted)
+
+
+def _tokens(entry: SchemaObjectRow) -> list[str]:
+    """The words of a definition, without what does not matter: case, blanks, quotes of names."""
+    words = _TOKEN.findall(re.sub(r'["`\[\]]|\bIF NOT EXISTS\b', " ", entry.sql))
+    return [word if word.startswith("'") else word.lower() for word in words]
+
+
+def _columns(conn: sqlite3.Connection, entry: SchemaObjectRow) -> tuple[object, ...]:
+    name = _quoted(entry.name)
+    with translated():
+        columns = conn.execute(f"PRAGMA table_xinfo({name})").fetchall()
+        references = conn.execute(f"PRAGMA foreign_key_list({name})").fetchall()
+    return (
+        {(column, type_.upper(), *rest) for _, column, type_, *rest in columns},
+        {tuple(reference[2:]) for reference in references},
+        {"autoincrement", "check"} & set(_tokens(entry)),
+    )
+
+
+def _quoted(name: str) -> str:
+    return '"' + name.replace('"', '""') + '"'
