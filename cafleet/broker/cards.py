@@ -35,7 +35,7 @@ def kind_of(card: object, member_id: int, director_member_id: int | None) -> Mem
     return MemberKind.MEMBER
 
 
-def card_fault(card: str) -> str | None:
+def card_fault(card: object) -> str | None:
     """What is wrong with a stored card, as the end of a sentence; it is read all the same."""
     read = _object(card)
     if read is None:
@@ -48,10 +48,12 @@ def card_fault(card: str) -> str | None:
 
 
 def _read(card: object) -> dict[str, Any]:
-    return (_object(card) if isinstance(card, str) else None) or {}
+    return _object(card) or {}
 
 
-def _object(card: str) -> dict[str, Any] | None:
+def _object(card: object) -> dict[str, Any] | None:
+    if not isinstance(card, str):
+        return None
     try:
         read = msgspec.json.decode(card)
     except (msgspec.DecodeError, RecursionError, UnicodeError):

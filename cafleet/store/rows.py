@@ -143,7 +143,7 @@ class StoredMemberRow(Row, frozen=True, kw_only=True):
     status: MemberStatus
     registered_at: str
     deregistered_at: str | None
-    member_card_json: str
+    member_card_json: Any
 
 
 class MemberNameRow(Row, frozen=True, kw_only=True):

@@ -197,8 +197,8 @@ def value_for(parameter: Parameter, seed: int) -> Any:
     if parameter.name == "before":
         return 100
     if type_ == "int":
-        # The end of a page; the other numbers are ids and where it begins.
-        return 99 if parameter.name == "until_id" else seed
+        # How far a page goes; the other numbers are ids, and where it begins.
+        return 99 if parameter.name in ("until_id", "limit") else seed
     return f"%{seed}" if parameter.name == "mux_pane_id" else "u"
 
 
