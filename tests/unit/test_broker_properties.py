@@ -17,6 +17,7 @@ from hypothesis import strategies as st
 from hypothesis.stateful import Bundle, RuleBasedStateMachine, consumes, invariant, rule
 
 from cafleet.broker import lifecycle, members, messages, registration
+from cafleet.broker.consistency import row_faults
 from cafleet.errors import CafleetError, RefusedError, UnknownIdError
 from cafleet.store.connection import connect
 from cafleet.store.migrate import migrate
@@ -117,6 +118,7 @@ class RegistryMachine(RuleBasedStateMachine):
     def teardown(self) -> None:
         assert self.conn.execute("PRAGMA integrity_check").fetchall() == [("ok",)]
         assert self.conn.execute("PRAGMA foreign_key_check").fetchall() == []
+        assert [each for _, faults in row_faults(self.conn) for each in faults] == []
         self._context.__exit__(None, None, None)
 
     def tick(self) -> None:
