@@ -33,7 +33,7 @@ def test_all_of_them(refusals: Refusals, cafleet: Program) -> None:
         {"name": "fleet_id", "type": "int"},
         {"name": "limit", "type": "int"},
     ]
-    assert by_name["list_timeline"]["record"] == "MessageRow"
+    assert by_name["list_timeline"]["record"] == "TrackedMessageRow"
     assert by_name["list_fleets"]["plan"] == ["idx_members_fleet_status", "scan fleets"]
     assert by_name["ack_message"]["record"] is None
     header, *rows = cafleet.run("db", "queries").ok().stdout.splitlines()
