@@ -1464,7 +1464,7 @@ def list_stored_messages(
 ) -> list[StoredMessageRow]:
     """Every row with every column, a page at a time: what `cafleet db check` decodes.
 
-    Source: sql/queries/messages.sql:517, by primary key.
+    Source: sql/queries/messages.sql:518, by primary key.
     """
     return many(
         conn,
@@ -1488,7 +1488,7 @@ def list_message_faults(
     """The messages among these ids that break a rule, each with the first one that it breaks. A
     sender need not exist: history outlives it. What was there before schema 9 has no events.
 
-    Source: sql/queries/messages.sql:540, by idx_delivery_events_message, idx_messages_origin,
+    Source: sql/queries/messages.sql:541, by idx_delivery_events_message, idx_messages_origin,
     primary key.
     """
     return many(
