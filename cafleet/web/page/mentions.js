@@ -29,7 +29,7 @@ export function mention(member, members) {
   if (member === EVERYONE) return ALL;
   const sure = forms(member).find((form) => {
     const { found, length } = longest(form, members);
-    return length === form.length && found.length === 1 && found[0] === member;
+    return length === form.length && found.length === 1 && found[0].member_id === member.member_id;
   });
   return sure ?? `#${member.member_id}`;
 }
