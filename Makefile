@@ -21,8 +21,8 @@ COMPILE := $(UV) pip compile pyproject.toml --quiet --universal --generate-hashe
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
 .DELETE_ON_ERROR:
-.PHONY: help .venv tmux demo test test-agents soak soak-deliveries soak-messages check generate verify format format-check lint \
-	types imports sql-lint wheel-smoke lock clean
+.PHONY: help .venv tmux chromium demo test test-agents soak soak-deliveries soak-messages check \
+	generate verify format format-check lint types imports sql-lint wheel-smoke lock clean
 
 help: ## list these targets
 	@awk 'BEGIN { FS = ":.*## " } /^[.a-z-]+:.*## / { printf "  %-15s %s\n", $$1, $$2 }' Makefile
@@ -30,7 +30,7 @@ help: ## list these targets
 demo: .venv tmux ## a whole fleet of scripted agents on a tmux server of its own, in under a minute
 	@$(BIN)/python demo/run.py
 
-test: .venv tmux ## the tests, against the real SQLite and a real tmux
+test: .venv tmux chromium ## the tests, against the real SQLite and a real tmux
 	@$(BIN)/python -m pytest $(PYTEST_FLAGS)
 
 test-agents: .venv tmux ## install the real agents from npm into .agents and test against them
@@ -92,6 +92,9 @@ wheel-smoke: .venv ## build the wheel and use it in a clean environment outside 
 
 tmux: ## make sure that tmux is there; as root on Debian, install it
 	@tools/need-tmux
+
+chromium: ## see that chromium is there; as root on Debian, install it
+	@tools/need-chromium
 
 lock: ## resolve requirements/ anew with uv (LOCK_FLAGS=--upgrade moves the pins)
 	@command -v $(UV) >/dev/null || { echo 'make lock needs uv: pip install uv' >&2; exit 1; }

@@ -17,8 +17,9 @@ from tests.harness.program import Program
 from tests.harness.registry import Registry, database_at_head
 from tests.harness.tmux import TmuxServer
 from tests.harness.web import WebServer, serving
+from tests.web.browsing import browser, profile, window
 
-__all__ = ["database_at_head"]
+__all__ = ["browser", "database_at_head", "profile", "window"]
 
 
 @dataclass(frozen=True)
