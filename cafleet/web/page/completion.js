@@ -47,7 +47,7 @@ export function completion(text, { members, onChange }) {
           take(member);
         },
       },
-      bidi(`@${visible(member.name)}`),
+      el("span", { class: "name" }, "@", bidi(visible(member.name))),
       el("span", { class: "faint" }, details),
     );
   }
