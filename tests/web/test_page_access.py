@@ -14,7 +14,7 @@ from tests.web.crews import ANN, BOB, DIRECTOR, after, past_broadcast
 pytestmark = pytest.mark.xdist_group("browser")
 
 FLEET = "/#/fleets/1/members"
-PHONE = {"width": 360, "height": 740}
+PHONE = {"width": 320, "height": 640}
 DESK = {"width": 1280, "height": 800}
 
 
@@ -68,9 +68,11 @@ def member(page: Page) -> None:
 
 
 def failed(page: Page) -> None:
-    page.route("**/api/members", lambda route: route.fulfill(status=500, json={"detail": "No."}))
+    refusal = "The database is locked."
+    page.route("**/api/members", lambda route: route.fulfill(status=500, json={"detail": refusal}))
+    page.goto("/")
     page.goto(FLEET)
-    expect(page.get_by_text("No.", exact=True)).to_be_attached()
+    expect(page.get_by_text(refusal)).to_be_attached()
 
 
 VIEWS = [picker, fleet, completion, member, failed]
@@ -80,9 +82,8 @@ VIEWS = [picker, fleet, completion, member, failed]
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 def test_views(profile: Profiles, scheme: str) -> None:
     for width, size in (("desk", DESK), ("phone", PHONE)):
+        page = profile(viewport=size, color_scheme=scheme, reduced_motion="reduce").new_page()
         for view in VIEWS:
-            context = profile(viewport=size, color_scheme=scheme, reduced_motion="reduce")
-            page = context.new_page()
             view(page)
             name = f"{view.__name__}-{width}-{scheme}"
             keep(page, name)
@@ -90,7 +91,6 @@ def test_views(profile: Profiles, scheme: str) -> None:
             found = Axe().run(page).response["violations"]
             serious = [each for each in found if each["impact"] in {"serious", "critical"}]
             assert serious == [], name
-            context.close()
 
 
 @pytest.mark.usefixtures("busy_fleet")

@@ -71,6 +71,24 @@ def test_a_server_that_is_killed_and_started_again(
         expect(unanswered).to_have_count(0)
 
 
+def test_a_database_that_goes_away_and_comes_back(
+    program: Program, registry: Registry, window: Page
+) -> None:
+    registry.crew(*NAMES)
+    send(program, "before")
+    window.goto(FLEET)
+    expect(window.locator(".entry")).to_contain_text("before")
+    away = registry.path.with_suffix(".away")
+    registry.path.rename(away)
+    retry = window.get_by_role("button", name="Retry loading the timeline")
+    expect(retry).to_be_visible()
+    expect(window.locator(".entry")).to_contain_text("before")
+    away.rename(registry.path)
+    expect(retry).to_be_hidden()
+    send(program, "after")
+    expect(window.locator(".entry").last).to_contain_text("after")
+
+
 def test_a_part_that_fails_leaves_the_others_alone(
     program: Program, registry: Registry, window: Page
 ) -> None:

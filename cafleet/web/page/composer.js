@@ -13,8 +13,7 @@ const drafts = new Map();
 export function composer({ fleetId, onSent }) {
   // Who leaves the view while a message is under way has still sent it.
   const api = client(fleetId, new AbortController().signal);
-  let members = [];
-  let director = null;
+  let members = null;
   let sending = false;
   const text = el("textarea", {
     id: "draft",
@@ -28,7 +27,8 @@ export function composer({ fleetId, onSent }) {
   const to = el("span", { id: "draft-to", class: "to" });
   const outcome = el("p", { id: "draft-outcome", class: "outcome", role: "alert" });
   const button = el("button", { type: "submit", class: "primary" }, "Send");
-  const active = () => members.filter((member) => member.status === "active");
+  const active = () => (members ?? []).filter((member) => member.status === "active");
+  const director = () => active().find((member) => member.kind === "director");
   const suggestions = completion(text, { members: active, onChange: changed });
 
   function changed() {
@@ -36,22 +36,32 @@ export function composer({ fleetId, onSent }) {
     outcome.replaceChildren();
     text.style.height = "auto";
     text.style.height = `${text.scrollHeight}px`;
-    const draft = read(text.value, active());
-    to.replaceChildren(...recipient(draft, text.value));
-    setAttribute(button, "aria-disabled", director === null || sending ? "true" : null);
+    tell();
+  }
+
+  function tell() {
+    to.replaceChildren(...recipient(read(text.value, active()), text.value));
+    setAttribute(button, "aria-disabled", director() === undefined || sending ? "true" : null);
+  }
+
+  function trouble(draft) {
+    if (members === null) return "The members of the fleet have not been loaded yet.";
+    if (director() === undefined) return "This fleet has no Director to send as.";
+    return draft.problem ?? (draft.text.trim() === "" ? "Write a message after the name." : null);
   }
 
   async function send() {
     if (sending) return;
     const draft = read(text.value, active());
-    const problem = director === null ? "This fleet has no Director to send as." : trouble(draft);
+    const problem = trouble(draft);
     if (problem !== null) {
       setText(outcome, problem);
       return;
     }
     sending = true;
+    tell();
     const written = text.value;
-    const body = { from_member_id: director.member_id, to_member_id: draft.to, text: draft.text };
+    const body = { from_member_id: director().member_id, to_member_id: draft.to, text: draft.text };
     try {
       await api.post("messages/send", body);
       sending = false;
@@ -96,14 +106,12 @@ export function composer({ fleetId, onSent }) {
       el("span", { class: "keys" }, "Enter sends, Shift+Enter breaks the line"),
     ),
   );
+  tell();
   return {
     element: form,
     setMembers: (all) => {
       members = all;
-      director = all.find((member) => member.kind === "director") ?? null;
-      const draft = read(text.value, active());
-      to.replaceChildren(...recipient(draft, text.value));
-      setAttribute(button, "aria-disabled", director === null ? "true" : null);
+      tell();
     },
   };
 }
@@ -113,10 +121,6 @@ function recipient({ problem, to, name }, text) {
   if (text.trim() === "" || !text.trimStart().startsWith("@")) return ["To: @name or @all"];
   if (problem !== undefined) return ["To: nobody yet"];
   return to === "*" ? ["To: everyone"] : ["To: ", bidi(visible(name)), ` #${to}`];
-}
-
-function trouble({ problem, text }) {
-  return problem ?? (text.trim() === "" ? "Write a message after the name." : null);
 }
 
 function failure(error) {
