@@ -14,8 +14,11 @@ from tests.harness.database import Database
 from tests.harness.program import Program
 
 # What no quick command may load. The groups are found below by their modules.
-HEAVY = ("rich", "pydantic", "libtmux", "starlette", "json", "dataclasses", "wcwidth", "hashlib")
-GROUPS = ("fleet", "member", "message", "monitor", "db", "setup", "doctor")
+HEAVY = (
+    *("rich", "pydantic", "libtmux", "json", "dataclasses", "wcwidth", "hashlib"),
+    *("starlette", "uvicorn", "anyio", "h11", "asyncio"),
+)
+GROUPS = ("fleet", "member", "message", "monitor", "db", "setup", "doctor", "server")
 
 
 # `-X importtime` does not report what importlib imports by name, as the tree does.
