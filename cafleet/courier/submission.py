@@ -25,9 +25,11 @@ PASTE_SECONDS = 1.0
 LOOK_SECONDS = 0.25
 # A text that stays in the composer for so long after an Enter needs another one.
 RETRY_SECONDS = 1.5
-# How long an agent may take to show the text, and what became of it (on a busy machine, opencode
-# empties its composer seconds before it shows the turn). To give up early leaves a draft behind.
+# How long an agent may take to show what became of the text.
 PROOF_SECONDS = 6.0
+# And how long while it shows an empty composer: on a busy machine, opencode shows a paste seconds
+# late, and a turn seconds after it has emptied its composer. To give up early leaves a draft behind.
+SLOW_SECONDS = 20.0
 ENTERS = 3
 
 
@@ -70,6 +72,7 @@ class _Attempt:
         self.fresh = fresh
         self.enters = 0
         self.waited = 0.0
+        self.shown = False
         self.drafted: Look | None = None
         self.outcome: Outcome | None = None
 
@@ -83,11 +86,18 @@ class _Attempt:
             return self._is_enter_due()
         elif proof := self._proof(look):
             self._end(Fate.SUBMITTED, proof)
-        elif self.waited >= PROOF_SECONDS:
-            empty = look.state in {ScreenState.REST, ScreenState.WORKING} and not look.composer
+        else:
+            self._give_up_if_late(look)
+        return False
+
+    def _give_up_if_late(self, look: Look) -> None:
+        if look.composer and not self.shown:
+            # What has just begun to show gets its time, however late that is.
+            self.shown, self.waited = True, 0.0
+        empty = look.state in {ScreenState.REST, ScreenState.WORKING} and not look.composer
+        if self.waited >= (SLOW_SECONDS if empty and self.fresh else PROOF_SECONDS):
             missing = "the composer is empty and the text is not on the screen"
             self._end(Fate.UNSURE, missing if empty else f"{look.state}: {look.cue}")
-        return False
 
     def _is_drafted(self, look: Look) -> bool:
         draft = self.draft
@@ -97,11 +107,11 @@ class _Attempt:
         return not self.fresh and bool(draft.parts) and holds_cut(look, draft.parts)
 
     def _is_enter_due(self) -> bool:
-        if self.enters and self.waited < RETRY_SECONDS:
-            return False
-        if self.enters == ENTERS:
+        if self.enters < ENTERS:
+            return self.enters == 0 or self.waited >= RETRY_SECONDS
+        if self.waited >= PROOF_SECONDS:
             self._end(Fate.UNSURE, f"the text is still there after {ENTERS} Enters")
-        return self.enters < ENTERS
+        return False
 
     def _proof(self, look: Look) -> str | None:
         """What shows that the text was submitted, if anything does."""

@@ -80,8 +80,8 @@ def test_a_small_terminal(stage: Stage, tmp_path: Path, columns: int, rows: int)
         member = small.resting_member()
         assert small.server.ask(member.pane, "#{pane_width}x#{pane_height}") == "80x24"
         short = small.send(member, "a short one")
-        assert short.state == "submitted"
+        assert (short.state, short.reason) == ("submitted", None)
         assert small.wait_for_turns(member, 1) == [f"{short.head}\na short one"]
         long = small.send(member, "word " * 60)
-        assert long.state == "submitted"
+        assert (long.state, long.reason) == ("submitted", None)
         assert small.wait_for_turns(member, 2) == [f"{long.head}\n{('word ' * 60)[:200]}…"]
