@@ -19,6 +19,9 @@ from typing import Any
 from tests.agents.dialects import Asked, dialect_of
 from tests.agents.script import Reply, Rule, Say
 
+# For a test that forgets to let its agent go on.
+_LONGEST_SECONDS = 300.0
+
 
 @dataclass
 class Exchange:
@@ -115,7 +118,8 @@ def _handler(model: Model) -> type[BaseHTTPRequestHandler]:
                 return
             request = json.loads(body)
             exchange = model.begin(dialect.read(request))
-            time.sleep(exchange.reply.seconds)
+            if isinstance(exchange.reply, Say) and exchange.reply.until is not None:
+                exchange.reply.until.wait(_LONGEST_SECONDS)
             exchange.finished = not self._left()
             if exchange.finished:
                 self._answer(*dialect.write(request, exchange.reply))

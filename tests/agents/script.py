@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -11,10 +12,10 @@ SHELL = "shell"
 
 @dataclass(frozen=True, kw_only=True)
 class Say:
-    """An answer in words, after so many ``seconds``."""
+    """An answer in words, not ``until`` an event, where there is one."""
 
     text: str = "Understood."
-    seconds: float = 0.0
+    until: threading.Event | None = None
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -23,7 +24,6 @@ class Call:
 
     tool: str
     arguments: dict[str, Any] = field(default_factory=dict)
-    seconds: float = 0.0
 
 
 Reply = Say | Call

@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+
 import pytest
 
 from cafleet.records import CodingAgent, ScreenState
 from tests.agents.script import Rule, Say
-from tests.agents.stage import ANSWER_SECONDS, Member, Stage
+from tests.agents.stage import ANSWER_SECONDS, Member, Sent, Stage
 from tests.harness.waiting import wait_for
 
 pytestmark = pytest.mark.agents
-
-# Long enough for three sends on a busy machine.
-SLOW = 20.0
 
 # What a body is, and what its notice says of it.
 BODIES = {
@@ -44,16 +45,27 @@ def test_a_resting_agent_is_told_once(stage: Stage, member: Member, body: str) -
     assert stage.wait_for_turns(member, before) == [f"{sent.head}\n{shown}"]
 
 
+@contextmanager
+def at_work(stage: Stage, member: Member) -> Iterator[Sent]:
+    """The agent works on this message until the end of the block."""
+    done = threading.Event()
+    stage.model.rules = [Rule(about="work slowly", steps=(Say(until=done),))]
+    try:
+        work = stage.send(member, "work slowly")
+        assert (work.state, work.reason) == ("submitted", None)
+        stage.wait_for_state(member, ScreenState.WORKING)
+        yield work
+    finally:
+        done.set()
+
+
 def test_a_working_agent_is_not_disturbed(stage: Stage, member: Member) -> None:
-    stage.model.rules = [Rule(about="work slowly", steps=(Say(seconds=SLOW),))]
     before = len(stage.turns(member))
-    work = stage.send(member, "work slowly")
-    stage.wait_for_state(member, ScreenState.WORKING)
-    assert work.state == "submitted"
-    held = [stage.send(member, f"later {number}") for number in range(3)]
-    assert [(each.state, each.reason) for each in held] == [
-        ("held", f"working: {cue}") for cue in [str(held[0].reason).removeprefix("working: ")] * 3
-    ]
+    with at_work(stage, member) as work:
+        held = [stage.send(member, f"later {number}") for number in range(3)]
+        # The cue is the same for all.
+        assert {(each.state, each.reason) for each in held} == {("held", held[0].reason)}
+        assert str(held[0].reason).startswith("working: ")
     notices = [f"{each.head}\nlater {number}" for number, each in enumerate(held)]
     assert stage.wait_for_turns(member, before + 1) == ["\n".join(notices)]
     assert stage.turns(member)[before] == f"{work.head}\nwork slowly"
@@ -67,15 +79,13 @@ def test_a_working_agent_is_not_disturbed(stage: Stage, member: Member) -> None:
 def test_an_urgent_notice_waits_in_the_queue_of_a_working_agent(
     stage: Stage, member: Member
 ) -> None:
-    stage.model.rules = [Rule(about="work slowly", steps=(Say(seconds=SLOW),))]
     before = len(stage.turns(member))
-    work = stage.send(member, "work slowly")
-    stage.wait_for_state(member, ScreenState.WORKING)
-    held = stage.send(member, "this can wait")
-    assert held.state == "held"
-    urgent = stage.send(member, "this cannot", "--urgent")
-    assert urgent.state == "submitted"
-    assert stage.state(held.message_id) == "held"
+    with at_work(stage, member) as work:
+        held = stage.send(member, "this can wait")
+        assert held.state == "held"
+        urgent = stage.send(member, "this cannot", "--urgent")
+        assert (urgent.state, urgent.reason) == ("submitted", None)
+        assert stage.state(held.message_id) == "held"
     stage.wait_for_turns(member, before + 2)
     assert stage.turns(member)[before:] == [
         f"{work.head}\nwork slowly",
