@@ -76,6 +76,8 @@ OWED = frozenset(
     }
 )
 """The states in which a notice is still due; the same list stands in the index of what is owed."""
+RECIPIENT_LEFT = "recipient deregistered"
+"""The reason of the last change of a notice that is due no more, since there is nobody to tell."""
 
 
 class ScreenState(StrEnum):

@@ -6,13 +6,12 @@ from collections.abc import Sequence
 from datetime import datetime
 
 from cafleet import clock
-from cafleet.records import Delivery, DeliveryEvent, DeliveryState, LifeLine
+from cafleet.records import RECIPIENT_LEFT, Delivery, DeliveryEvent, DeliveryState, LifeLine
 from cafleet.store import Connection, queries
 from cafleet.store.connection import transaction
 from cafleet.store.rows import DeliveryRow, OwedRow, OwingRow
 
 _POLLED = "polled"
-_LEFT = "recipient deregistered"
 _POLLED_WHILE_TYPED = Delivery(state=DeliveryState.TYPED, reason=_POLLED)
 
 
@@ -186,11 +185,11 @@ def void(conn: Connection, *, member_ids: Sequence[int], now: datetime) -> None:
     """
     leaving = owed(conn, member_ids=member_ids)
     typed = [row.message_id for row in leaving if row.delivery_state is DeliveryState.TYPED]
-    _settle(conn, typed, DeliveryState.UNSURE, _LEFT, None, now)
+    _settle(conn, typed, DeliveryState.UNSURE, RECIPIENT_LEFT, None, now)
     dropped = [row.message_id for row in leaving if row.delivery_state is not DeliveryState.TYPED]
     if dropped:
         queries.mark_deliveries_void(conn, message_ids=dropped)
-        _record(conn, dropped, DeliveryState.NONE, _LEFT, None, now)
+        _record(conn, dropped, DeliveryState.NONE, RECIPIENT_LEFT, None, now)
 
 
 def _is_waiting(current: dict[int, Delivery], message_id: int) -> bool:

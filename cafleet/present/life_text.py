@@ -5,7 +5,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from cafleet.present.visible import visible
-from cafleet.records import DeliveryState, LifeLine, MessageRecord, MessageType, ScreenState
+from cafleet.records import (
+    RECIPIENT_LEFT,
+    DeliveryState,
+    LifeLine,
+    MessageRecord,
+    MessageType,
+    ScreenState,
+)
 
 _NEXT = {
     DeliveryState.NONE: "No notice is due: there is nobody to notify, or no pane to type into.",
@@ -66,6 +73,8 @@ def told(message: MessageRecord, lines: Sequence[LifeLine]) -> str:
 
 
 def _next(line: LifeLine) -> str:
+    if line.reason == RECIPIENT_LEFT:
+        return _NEXT[DeliveryState.NONE]
     if line.state is not DeliveryState.HELD:
         return _NEXT[line.state]
     looked = (line.reason or "").partition(":")[0]

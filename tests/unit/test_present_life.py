@@ -39,3 +39,7 @@ def test_a_notice_that_was_left_in_the_composer_is_spoken_of() -> None:
     held = advice(DeliveryState.HELD, "draft: text in the composer")
     assert "an unsure notice of ours" in held
     assert "`cafleet member capture 3`" in held
+
+
+def test_nobody_is_sent_to_the_pane_of_one_who_has_left() -> None:
+    assert "nobody to notify" in advice(DeliveryState.UNSURE, "recipient deregistered")
