@@ -57,7 +57,7 @@ def at_every_call(
         env = faults.variables(f"{fault}-{call}", fault, at=call, pane=seat.pane)
         running.append((call, seat, start_pass(cafleet, seat, env=env)))
     for call, seat, process in running:
-        yield call, seat, cafleet.finish(process).exit_code
+        yield call, seat, cafleet.finish(process, seconds=120).exit_code
 
 
 def deliver(cafleet: Program, database: Database, seat: Seat, text: str) -> str:
@@ -71,7 +71,7 @@ def deliver_to_all(fleet: Fleet, cafleet: Program, database: Database, text: str
     for seat in fleet.members:
         queue(cafleet, seat, text)
     for process in [start_pass(cafleet, seat) for seat in fleet.members]:
-        cafleet.finish(process).ok()
+        cafleet.finish(process, seconds=120).ok()
     return {states(database, seat)[text] for seat in fleet.members}
 
 
