@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from cafleet.agents.base import SpawnRequest, check_any_model, check_listed_effort, find_program
+from cafleet.agents.paths import locate
 from cafleet.records import CodingAgent
 
 EFFORTS = ("low", "medium", "high", "xhigh", "max")
@@ -45,7 +46,8 @@ def _rules(request: SpawnRequest) -> list[str]:
     rules = [*MEMBER_RULES]
     if request.monitor:
         rules += MONITOR_RULES
+    readable = [f"{locate(CodingAgent.CLAUDE).skills}/cafleet/**"]
     if request.readable_file is not None:
-        # In a rule one slash in front means the project's folder, two mean the file system's root.
-        rules.append(f"Read(/{request.readable_file})")
-    return rules
+        readable.append(request.readable_file)
+    # In a rule one slash in front means the project's folder, two mean the file system's root.
+    return [*rules, *(f"Read(/{path})" for path in readable)]

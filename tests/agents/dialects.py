@@ -9,26 +9,11 @@ import json
 import re
 import secrets
 from collections.abc import Iterable
-from dataclasses import dataclass
 from typing import Any, Protocol
 
-from tests.agents.script import SHELL, Call, Reply, Say
+from tests.agents.script import SHELL, Asked, Call, Reply, Say
 
 Json = dict[str, Any]
-
-
-@dataclass(frozen=True)
-class Asked:
-    """A conversation as an agent sends it with every question.
-
-    ``turns`` are the texts of its user, oldest first, none when this is no question of the
-    conversation; ``results`` what tools have returned, and ``results_since`` how many of those came
-    after the last turn.
-    """
-
-    turns: tuple[str, ...] = ()
-    results: tuple[str, ...] = ()
-    results_since: int = 0
 
 
 class Dialect(Protocol):
@@ -73,6 +58,7 @@ _NOT_FROM_THE_USER = (
     "<permissions",
     "<turn_aborted>",
     "# AGENTS.md",
+    "Base directory for this skill:",
     "[Request interrupted by user",
 )
 
@@ -115,7 +101,8 @@ class _Messages:
 
     def write(self, request: Json, reply: Reply) -> tuple[bytes, str]:
         head = {
-            "id": "msg_1",
+            # Claude Code takes answers of one id for one.
+            "id": _new_id("msg"),
             "type": "message",
             "role": "assistant",
             "model": request["model"],
@@ -148,7 +135,7 @@ class _Messages:
         if reply.tool == SHELL:
             arguments["description"] = "Run a command"
         name = "Bash" if reply.tool == SHELL else reply.tool
-        block = {"type": "tool_use", "id": _call_id(), "name": name, "input": arguments}
+        block = {"type": "tool_use", "id": _new_id("call"), "name": name, "input": arguments}
         delta = {"type": "input_json_delta", "partial_json": json.dumps(arguments)}
         return block, block | {"input": {}}, delta, "tool_use"
 
@@ -172,7 +159,7 @@ class _Completions:
         if isinstance(reply, Say):
             message["content"] = reply.text
         else:
-            message["tool_calls"] = [{"index": 0, "id": _call_id(), **self._call(reply)}]
+            message["tool_calls"] = [{"index": 0, "id": _new_id("call"), **self._call(reply)}]
         reason = "stop" if isinstance(reply, Say) else "tool_calls"
         head = {"id": "chatcmpl-1", "created": 1, "model": request["model"]}
         usage = {"prompt_tokens": 5, "completion_tokens": 5, "total_tokens": 10}
@@ -216,7 +203,7 @@ class _Responses:
             content = {"type": "output_text", "text": reply.text, "annotations": []}
             item = {"type": "message", "id": "msg_1", "role": "assistant", "content": [content]}
         else:
-            item = {"type": "function_call", "id": "fc_1", "call_id": _call_id()}
+            item = {"type": "function_call", "id": "fc_1", "call_id": _new_id("call")}
             item |= self._call(request, reply)
         response = {
             "id": "resp_1",
@@ -252,8 +239,8 @@ _DIALECTS: dict[str, Dialect] = {
 }
 
 
-def _call_id() -> str:
-    return f"call_{secrets.token_hex(8)}"
+def _new_id(kind: str) -> str:
+    return f"{kind}_{secrets.token_hex(8)}"
 
 
 def _json(value: Json) -> tuple[bytes, str]:

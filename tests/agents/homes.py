@@ -6,8 +6,7 @@ import json
 import os
 import shutil
 from pathlib import Path
-
-from cafleet.agents.assets import read
+from typing import Any
 
 INSTALLED = Path(__file__).parents[2] / ".agents/node_modules/.bin"
 _PROVIDER = "stand-in"
@@ -17,11 +16,15 @@ def is_installed(agent: str) -> bool:
     return (INSTALLED / agent).exists()
 
 
-def furnish(home: Path, work: Path, model_url: str) -> dict[str, str]:
-    """Write the agents' configurations into ``home``; the variables that they need beside it."""
+def furnish(home: Path, work: Path, model_url: str, *, asking: bool = True) -> dict[str, str]:
+    """Write the agents' configurations into ``home``; the variables that they need beside it.
+
+    They say which model there is and that ``work`` is trusted; ``asking`` adds that opencode may ask
+    its user something, which otherwise it never does.
+    """
     _claude(home, work)
     _codex(home, work, model_url)
-    _opencode(home, model_url)
+    _opencode(home, model_url, asking=asking)
     node = shutil.which("node")
     folders = [str(INSTALLED), *([os.path.dirname(node)] if node else [])]
     return {
@@ -67,23 +70,21 @@ trust_level = "trusted"
     )
 
 
-def _opencode(home: Path, model_url: str) -> None:
-    preset = home / ".opencode/agents/cafleet.md"
-    preset.parent.mkdir(parents=True, exist_ok=True)
-    preset.write_text(read("opencode/cafleet.md"), encoding="utf-8")
+def _opencode(home: Path, model_url: str, *, asking: bool) -> None:
     provider = {
         "npm": "@ai-sdk/openai-compatible",
         "options": {"baseURL": f"{model_url}/v1", "apiKey": "none"},
         "models": {_PROVIDER: {"name": _PROVIDER}},
     }
-    settings = {
+    settings: dict[str, Any] = {
         "provider": {_PROVIDER: provider},
         "model": f"{_PROVIDER}/{_PROVIDER}",
         "autoupdate": False,
         "share": "disabled",
-        # So that it can be made to ask; the preset says nothing of these.
-        "permission": {"question": "allow", "webfetch": "ask"},
     }
+    if asking:
+        # The preset says nothing of these.
+        settings["permission"] = {"question": "allow", "webfetch": "ask"}
     folder = home / ".config/opencode"
     folder.mkdir(parents=True, exist_ok=True)
     (folder / "opencode.json").write_text(json.dumps(settings), encoding="utf-8")

@@ -16,8 +16,8 @@ from dataclasses import dataclass
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 
-from tests.agents.dialects import Asked, dialect_of
-from tests.agents.script import Reply, Rule, Say
+from tests.agents.dialects import dialect_of
+from tests.agents.script import Asked, Conduct, Reply, Say
 
 # For a test that forgets to let its agent go on.
 _LONGEST_SECONDS = 300.0
@@ -41,7 +41,7 @@ class Model:
     """The endpoint. ``rules`` may be replaced at any time; what none is about gets a plain answer."""
 
     def __init__(self) -> None:
-        self.rules: Sequence[Rule] = ()
+        self.rules: Sequence[Conduct] = ()
         self._exchanges: list[Exchange] = []
         self._lock = threading.Lock()
         self._server = ThreadingHTTPServer(("127.0.0.1", 0), _handler(self))
@@ -90,11 +90,8 @@ class Model:
         return list(found[-1].asked.turns) if found else []
 
     def _choose(self, asked: Asked) -> Reply:
-        said = asked.turns[-1] if asked.turns else ""
-        for rule in self.rules:
-            if rule.about in said and asked.results_since < len(rule.steps):
-                return rule.steps[asked.results_since]
-        return Say()
+        answers = (rule.answer(asked) for rule in self.rules)
+        return next((answer for answer in answers if answer is not None), Say())
 
 
 def _handler(model: Model) -> type[BaseHTTPRequestHandler]:

@@ -1,13 +1,27 @@
-"""What the stand-in model answers, as data."""
+"""What the stand-in model is asked and what it answers, as data."""
 
 from __future__ import annotations
 
 import threading
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Protocol
 
 SHELL = "shell"
 """The tool that runs a ``command``, whatever an agent calls it."""
+
+
+@dataclass(frozen=True)
+class Asked:
+    """A conversation as an agent sends it with every question.
+
+    ``turns`` are the texts of its user, oldest first, none when this is no question of the
+    conversation; ``results`` what tools have returned, and ``results_since`` how many of those came
+    after the last turn.
+    """
+
+    turns: tuple[str, ...] = ()
+    results: tuple[str, ...] = ()
+    results_since: int = 0
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -29,6 +43,11 @@ class Call:
 Reply = Say | Call
 
 
+class Conduct(Protocol):
+    def answer(self, asked: Asked) -> Reply | None:
+        """What is answered to a question; None if it is for another conduct to answer."""
+
+
 @dataclass(frozen=True, kw_only=True)
 class Rule:
     """What is answered to a turn that holds ``about``: one step at once, and one to the result of
@@ -36,6 +55,12 @@ class Rule:
 
     about: str
     steps: tuple[Reply, ...]
+
+    def answer(self, asked: Asked) -> Reply | None:
+        said = asked.turns[-1] if asked.turns else ""
+        if self.about in said and asked.results_since < len(self.steps):
+            return self.steps[asked.results_since]
+        return None
 
 
 def shell(command: str) -> Call:

@@ -203,7 +203,7 @@ def staged(
             "LANG": "C.UTF-8",
             "SHELL": "/bin/sh",
             **given,
-            "PATH": _path([given["PATH"], str(CAFLEET.parent)]),
+            "PATH": path_of([given["PATH"], str(CAFLEET.parent)]),
         }
         server = TmuxServer(environment)
         try:
@@ -211,7 +211,7 @@ def staged(
             database = Database(home / ".local/share/cafleet/cafleet.db")
             cafleet.run("setup").ok()
             founder = Program(
-                {**cafleet.environment, "PATH": _path([str(recorders.programs)])}, server, work
+                {**cafleet.environment, "PATH": path_of([str(recorders.programs)])}, server, work
             )
             fleet = found_fleet(
                 founder,
@@ -230,7 +230,7 @@ def staged(
             server.close()
 
 
-def _path(folders: Sequence[str]) -> str:
+def path_of(folders: Sequence[str]) -> str:
     tmux = shutil.which("tmux")
     assert tmux is not None, "tmux is missing; `make tmux` says how to get it"
     return ":".join([*folders, os.path.dirname(tmux), "/usr/bin", "/bin"])

@@ -53,6 +53,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("PATH", str(programs))
         patch.setenv("HOME", str(home))
+        patch.setenv("CLAUDE_CONFIG_DIR", "/home/u/claude")
         patch.delenv("OPENCODE_CONFIG_DIR", raising=False)
         yield programs
 
@@ -63,6 +64,7 @@ def words(name: str, **changes: object) -> list[str]:
 
 
 CLAUDE_START = ["--permission-mode", "dontAsk", "--allowedTools", "Bash(cafleet message *)"]
+SKILL = "Read(//home/u/claude/skills/cafleet/**)"
 CODEX_START = [
     *("--ask-for-approval", "never", "--sandbox", "workspace-write"),
     *("--config", 'sandbox_workspace_write.writable_roots=["/home/u/db"]'),
@@ -72,12 +74,12 @@ CODEX_START = [
 @pytest.mark.parametrize(
     ("name", "changes", "expected"),
     [
-        ("claude", {}, [*CLAUDE_START, "--name", "alice", "--", "hello"]),
+        ("claude", {}, [*CLAUDE_START, SKILL, "--name", "alice", "--", "hello"]),
         (
             "claude",
             {"model": "opus", "effort": "max", "extra_args": ("--add-dir", "/x")},
             [
-                *(*CLAUDE_START, "--name", "alice", "--model", "opus", "--effort", "max"),
+                *(*CLAUDE_START, SKILL, "--name", "alice", "--model", "opus", "--effort", "max"),
                 *("--add-dir", "/x", "--", "hello"),
             ],
         ),
@@ -88,6 +90,7 @@ CODEX_START = [
                 "--permission-mode",
                 "acceptEdits",
                 *CLAUDE_START[2:],
+                SKILL,
                 "--name",
                 "alice",
                 "--",
@@ -100,13 +103,13 @@ CODEX_START = [
             [
                 *CLAUDE_START,
                 *("Bash(cafleet monitor scan *)", "Bash(cafleet member ping *)"),
-                *("Bash(cafleet member list *)", "--name", "alice", "--", "hello"),
+                *("Bash(cafleet member list *)", SKILL, "--name", "alice", "--", "hello"),
             ],
         ),
         (
             "claude",
             {"readable_file": "/home/u/db/prompt.md"},
-            [*CLAUDE_START, "Read(//home/u/db/prompt.md)", "--name", "alice", "--", "hello"],
+            [*CLAUDE_START, SKILL, "Read(//home/u/db/prompt.md)", "--name", "alice", "--", "hello"],
         ),
         ("codex", {}, [*CODEX_START, "--", "hello"]),
         (
