@@ -24,7 +24,7 @@ from tests.harness.program import CAFLEET, Program
 from tests.harness.tmux import TmuxServer
 from tests.harness.waiting import wait_for
 
-# As the README has a person start them.
+# As a person starts them; the rule is that of the README.
 DIRECTORS = {
     CodingAgent.CLAUDE: ["claude", "--allowedTools", "Bash(cafleet *)"],
     CodingAgent.CODEX: ["codex"],
@@ -99,25 +99,28 @@ class Team:
         self._wait(lambda: self.look(director).state is ScreenState.DRAFT, f"{text!r} stands there")
         self.server.enter(director.pane)
 
-    def begin_order(self, *commands: str) -> None:
-        """Tell the Director to run these commands."""
-        self.say(ORDER + "\n".join(commands))
-
     def order(self, *commands: str) -> list[str]:
         """Have the Director run these commands; what they have printed."""
         self.begin_order(*commands)
-        order = ORDER + "\n".join(commands)
+        return self.wait_for_results(*commands)
 
-        def results() -> list[str]:
-            found = [
-                each.asked.results[-each.asked.results_since :]
-                for each in self.model.exchanges()
-                if each.asked.turns[-1].strip() == order
-                and each.asked.results_since == len(commands)
-            ]
-            return list(found[-1]) if found else []
+    def begin_order(self, *commands: str) -> None:
+        """Tell the Director to run these commands."""
+        self.say(_order(commands))
 
-        return self._wait(results, f"{commands} have been run")
+    def wait_for_results(self, *commands: str) -> list[str]:
+        """What the commands of the latest such order have printed, once they have been run."""
+        return self._wait(lambda: self.results_of(*commands), f"{commands} have been run")
+
+    def results_of(self, *commands: str) -> list[str]:
+        """The same; empty until all have been run."""
+        results = [
+            each.asked.results[-each.asked.results_since :]
+            for each in self.model.exchanges()
+            if each.asked.turns[-1].strip() == _order(commands)
+            and each.asked.results_since == len(commands)
+        ]
+        return list(results[-1]) if results else []
 
     def turns(self, member: int) -> list[str]:
         """What a member's model was told."""
@@ -163,6 +166,10 @@ class Team:
             for pane in self.server.panes():
                 failure.add_note(f"{pane}:\n{self.server.screen(pane).rstrip()}")
             raise
+
+
+def _order(commands: Sequence[str]) -> str:
+    return ORDER + "\n".join(commands)
 
 
 @contextmanager

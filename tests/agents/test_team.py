@@ -23,7 +23,9 @@ pytestmark = [
     ),
 ]
 
-# What a Director may not do without asking its person, and the keys that say yes.
+SEVERAL_PASSES = 3.0
+
+# What a Director that was started without more ado may not do without asking its person.
 ASKED_FOR = {
     CodingAgent.CLAUDE: "touch made-by-tool",
     CodingAgent.CODEX: "cafleet member prompt {monitor} hello",
@@ -99,25 +101,27 @@ def test_the_monitor_watches_when_it_is_woken(team: Team) -> None:
 
 def test_a_question_is_left_to_the_person(team: Team) -> None:
     director = team.agents[1]
-    team.begin_order(ASKED_FOR[director.agent].format(monitor=team.monitor))
+    command = ASKED_FOR[director.agent].format(monitor=team.monitor)
+    team.begin_order(command)
     team.wait_for_state(director, ScreenState.AWAITING)
     screen = team.server.screen(director.pane)
     people = ["--from-member-id", str(team.monitor), "--to-member-id", "1"]
     sent = team.cafleet.run("message", "send", *people, "--json", "a late word").json()
-    held = settled(team.database, sent["message"]["message_id"])
+    message_id = sent["message"]["message_id"]
+    held = settled(team.database, message_id)
     assert held["state"] == "held"
     assert str(held["reason"]).startswith("awaiting: ")
-    (why,) = (
-        team.cafleet.run("message", "why", str(sent["message"]["message_id"]))
-        .ok()
-        .stdout.splitlines()[:1]
-    )
-    assert "held (awaiting: " in why
+    why = team.cafleet.run("message", "why", str(message_id)).ok().stdout
+    assert "held (awaiting: " in why.splitlines()[0]
     (shown, *_) = team.cafleet.run("member", "list", "1", "--json").json()
     assert (shown["member_id"], shown["screen"], shown["owed"]) == (1, "awaiting", 1)
-    time.sleep(3)  # several passes
+    time.sleep(SEVERAL_PASSES)
     assert team.server.screen(director.pane) == screen
+    assert team.results_of(command) == []
+    # Each of the three takes Enter for "yes, once".
     team.server.enter(director.pane)
+    team.wait_for_results(command)
     team.wait_for_state(director, ScreenState.REST)
     team.wait_until_done(["a late word"])
+    assert team.messages("a late word")[0].events[0] == "held"
     assert "submitted" in team.messages("a late word")[0].events
