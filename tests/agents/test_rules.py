@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
 import pytest
 
 from cafleet.records import CodingAgent, ScreenState
+from tests.agents.homes import is_installed
 from tests.agents.script import Call, Rule, shell
-from tests.agents.stage import START_SECONDS, Stage
+from tests.agents.stage import START_SECONDS, Stage, staged
 from tests.harness.loops import settled
 from tests.harness.program import CAFLEET
 from tests.harness.waiting import wait_for
@@ -35,14 +39,15 @@ def done(stage: Stage, prompt: str, *steps: Call) -> list[str]:
     stage.model.rules = [Rule(about=prompt, steps=steps)]
     member = stage.member(prompt)
 
-    def results() -> tuple[str, ...]:
+    def results() -> list[str]:
         assert stage.look(member).state is not ScreenState.AWAITING, stage.look(member)
         asked = stage.model.exchanges(prompt)
-        return asked[-1].asked.results if asked else ()
+        returned = asked[-1].asked.results if asked else ()
+        return list(returned) if len(returned) == len(steps) else []
 
-    wait_for(lambda: len(results()) >= len(steps), "the steps are done", seconds=START_SECONDS)
+    returned = wait_for(results, "the steps are done", seconds=START_SECONDS)
     stage.remove(member)
-    return list(results())
+    return returned
 
 
 def test_the_pages_of_the_skill_can_be_read(stage: Stage) -> None:
@@ -55,17 +60,18 @@ def test_the_pages_of_the_skill_can_be_read(stage: Stage) -> None:
         assert heading in result
 
 
-def test_codex_sends_from_its_sandbox(stage: Stage) -> None:
-    if stage.agent is not CodingAgent.CODEX:
-        pytest.skip("only Codex has a sandbox of its own")
-    outside = f"{stage.cafleet.environment['HOME']}/outside"
-    send = f"{CAFLEET} message send --from-member-id 2 --to-member-id 1 'out of the sandbox'"
-    # No rule lets a compound out.
-    (result,) = done(stage, "send from inside", shell(f"touch {outside}; {send}"))
-    assert f"cannot touch '{outside}'" in result
-    assert " stored, notice " in result
-    assert "no courier runs" not in result
-    message = stage.database.value(
-        "SELECT message_id FROM messages WHERE text = 'out of the sandbox'"
-    )
-    assert settled(stage.database, message)["state"] == "submitted"
+@pytest.mark.skipif(not is_installed("codex"), reason="codex is not installed")
+def test_codex_sends_from_its_sandbox() -> None:
+    # In /tmp everything may be written, in the sandbox too.
+    with (
+        TemporaryDirectory(dir="/var/tmp") as folder,
+        staged(CodingAgent.CODEX, Path(folder)) as stage,
+    ):
+        outside = f"{folder}/home/outside"
+        send = f"{CAFLEET} message send --from-member-id 2 --to-member-id 1 'out of the sandbox'"
+        # No rule lets a compound out.
+        (result,) = done(stage, "send from inside", shell(f"touch {outside}; {send}"))
+        assert f"cannot touch '{outside}'" in result
+        assert "Message 1 stored, notice " in result
+        assert "no courier runs" not in result
+        assert settled(stage.database, 1)["state"] == "submitted"
