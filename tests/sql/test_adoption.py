@@ -336,6 +336,22 @@ def test_documented_recovery_from_unreadable_cards(path: Path) -> None:
     assert setup(path).from_version == 5
 
 
+def test_documented_recovery_from_an_empty_ledger(path: Path, tmp_path: Path) -> None:
+    setup(path)
+    populate(path, PUBLISHED)
+    before = contents(path)
+    with opened(path) as conn:
+        conn.execute("DELETE FROM schema_migrations")
+    with pytest.raises(SchemaError, match="is empty, so its schema is unknown"):
+        setup(path)
+    new = tmp_path / "new.db"
+    setup(new)
+    with opened(path) as conn:
+        conn.executescript(recovery_sql("An empty ledger", new=str(new)))
+    assert setup(path).from_version == HEAD
+    assert contents(path) == before
+
+
 def test_documented_restore_of_the_copy(path: Path) -> None:
     publish(path, 6)
     populate(path, 6)
