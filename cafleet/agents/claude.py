@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 from cafleet.agents.base import SpawnRequest, check_any_model, check_listed_effort, find_program
 from cafleet.agents.paths import locate
 from cafleet.records import CodingAgent
@@ -46,8 +48,17 @@ def _rules(request: SpawnRequest) -> list[str]:
     rules = [*MEMBER_RULES]
     if request.monitor:
         rules += MONITOR_RULES
-    readable = [f"{locate(CodingAgent.CLAUDE).skills}/cafleet/**"]
+    readable = [f"{_pattern(locate(CodingAgent.CLAUDE).skills)}/cafleet/**"]
     if request.readable_file is not None:
-        readable.append(request.readable_file)
+        readable.append(_pattern(request.readable_file))
     # In a rule one slash in front means the project's folder, two mean the file system's root.
     return [*rules, *(f"Read(/{path})" for path in readable)]
+
+
+def _pattern(path: str) -> str:
+    """``path`` as a rule has it, a pattern of gitignore(5).
+
+    Parentheses and commas would end the rule, and escapes are not understood, so ``?`` stands for
+    whatever might mean something.
+    """
+    return re.sub(r"[^\w./-]", "?", path)

@@ -51,6 +51,18 @@ def done(stage: Stage, prompt: str, *steps: Call) -> list[str]:
 
 
 def test_the_pages_of_the_skill_can_be_read(stage: Stage) -> None:
+    reads_its_pages(stage)
+
+
+@pytest.mark.skipif(not is_installed("claude"), reason="claude is not installed")
+def test_claude_reads_them_below_a_path_that_a_rule_could_misread(tmp_path: Path) -> None:
+    folder = tmp_path / "a (b), [c] *"
+    folder.mkdir()
+    with staged(CodingAgent.CLAUDE, folder) as stage:
+        reads_its_pages(stage)
+
+
+def reads_its_pages(stage: Stage) -> None:
     folder = f"{stage.cafleet.environment['HOME']}/{SKILLS[stage.agent]}/cafleet"
     pages = {"member.md": "# A member", "commands.md": "# Commands"}
     results = done(

@@ -111,6 +111,11 @@ CODEX_START = [
             {"readable_file": "/home/u/db/prompt.md"},
             [*CLAUDE_START, SKILL, "Read(//home/u/db/prompt.md)", "--name", "alice", "--", "hello"],
         ),
+        (
+            "claude",
+            {"readable_file": "/a (b), [c]/é*.txt"},
+            [*CLAUDE_START, SKILL, "Read(//a??b????c?/é?.txt)", "--name", "alice", "--", "hello"],
+        ),
         ("codex", {}, [*CODEX_START, "--", "hello"]),
         (
             "codex",
