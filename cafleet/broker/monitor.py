@@ -6,6 +6,8 @@ from collections.abc import Sequence
 from datetime import datetime
 from enum import StrEnum
 
+import msgspec
+
 from cafleet import clock
 from cafleet.broker import members
 from cafleet.errors import IntegrityError, RefusedError
@@ -20,6 +22,19 @@ class Wake(StrEnum):
 
     SCHEDULED = "scheduled"
     FORCED = "forced"
+
+
+class Claim(msgspec.Struct, frozen=True, kw_only=True):
+    """What a loop knows its fleet's row by. The process id alone may be another's: ids are given
+    out again, and every namespace has its own."""
+
+    fleet_id: int
+    pid: int
+    started_at: str
+
+    def holds(self, row: MonitorRuntime | None) -> bool:
+        """Whether the row is still of this claim."""
+        return row is not None and (row.pid, row.started_at) == (self.pid, self.started_at)
 
 
 # A loop counts as alive for so many ticks without a heartbeat, and never for less than this.
@@ -56,7 +71,7 @@ def claim(
     lock_held: bool,
     now: datetime,
     unless_stopped: bool = False,
-) -> None:
+) -> Claim:
     """Take the loop of a fleet over, unless it is live, or was stopped where that is to count.
 
     ``lock_held`` says whether another process holds the loop's file lock.
@@ -64,6 +79,7 @@ def claim(
     Raises:
         RefusedError: a live loop has it, or it was stopped.
     """
+    claimed = Claim(fleet_id=fleet_id, pid=pid, started_at=clock.stamp(now))
     with transaction(conn):
         row = runtime(conn, fleet_id=fleet_id)
         if is_live(row, lock_held=lock_held, now=now):
@@ -80,24 +96,35 @@ def claim(
             conn,
             fleet_id=fleet_id,
             pid=pid,
-            now=clock.stamp(now),
+            now=claimed.started_at,
             tick_seconds=tick_seconds,
             wake_interval_seconds=wake_interval_seconds,
         )
+    return claimed
 
 
-def heartbeat(conn: Connection, *, fleet_id: int, pid: int, now: datetime) -> bool:
+def heartbeat(conn: Connection, claim: Claim, *, now: datetime) -> bool:
     """Note that the loop is alive; whether it is still the caller's."""
     with transaction(conn):
         return bool(
-            queries.set_monitor_heartbeat(conn, fleet_id=fleet_id, pid=pid, now=clock.stamp(now))
+            queries.set_monitor_heartbeat(
+                conn,
+                fleet_id=claim.fleet_id,
+                pid=claim.pid,
+                started_at=claim.started_at,
+                now=clock.stamp(now),
+            )
         )
 
 
-def clear(conn: Connection, *, fleet_id: int, pid: int) -> bool:
+def clear(conn: Connection, claim: Claim) -> bool:
     """Give the loop up, if it is the caller's; whether it was."""
     with transaction(conn):
-        return bool(queries.set_monitor_unclaimed(conn, fleet_id=fleet_id, pid=pid))
+        return bool(
+            queries.set_monitor_unclaimed(
+                conn, fleet_id=claim.fleet_id, pid=claim.pid, started_at=claim.started_at
+            )
+        )
 
 
 def stop(conn: Connection, *, fleet_id: int, now: datetime) -> None:

@@ -83,19 +83,23 @@ def record_looks(
     looks: Mapping[int, ScreenState],
     moves: Mapping[int, tuple[str, str, str]],
     now: datetime,
-) -> None:
-    """Keep what the last look at some members' panes has found.
+) -> dict[int, str]:
+    """Keep what the last look at some members' panes has found; since when looks have found the
+    same, by member id.
 
     ``moves`` holds the pane, session and window of those that were moved; a placement that names
     another pane by now is left alone.
     """
+    since: dict[int, str] = {}
     if not looks and not moves:
-        return
+        return since
     with transaction(conn):
         for member_id, screen in looks.items():
-            queries.set_placement_look(
+            at = queries.set_placement_look(
                 conn, member_id=member_id, screen=screen, now=clock.stamp(now)
             )
+            if at is not None:
+                since[member_id] = at
         for member_id, (pane, session, window) in moves.items():
             queries.set_placement_window(
                 conn,
@@ -104,3 +108,4 @@ def record_looks(
                 mux_session=session,
                 mux_window_id=window,
             )
+    return since

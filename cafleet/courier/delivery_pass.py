@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack
 from datetime import datetime
+from enum import StrEnum
 
 from cafleet import clock, settings
 from cafleet.broker import deliveries, fleets, members, placements
+from cafleet.courier.halting import Halt
 from cafleet.courier.looking import (
     Sight,
     Target,
@@ -26,116 +27,138 @@ from cafleet.records import DeliveryState, ScreenState
 from cafleet.store import Connection
 from cafleet.store.rows import OwedRow
 
-# A pane that is locked for longer is looked at again by a later pass.
-LOCK_SECONDS = 2.0
-
 _SETTLED_AS = {Fate.SUBMITTED: DeliveryState.SUBMITTED, Fate.UNSURE: DeliveryState.UNSURE}
 
 
+class Ending(StrEnum):
+    """How a pass leaves a member: with the truth on record, without an answer of its server, or
+    with rows that cannot be read or written."""
+
+    SERVED = "served"
+    UNANSWERED = "unanswered"
+    FAILED = "failed"
+
+
 class Pass:
-    """A pass over the panes of some members, one server at a time, all its panes side by side."""
+    """A pass over the panes of some members, one server at a time, all its panes side by side.
+
+    Each is let go as soon as it is done with, its lock given up and ``ended`` called: a pane that
+    is slow keeps none of the others.
+    """
 
     def __init__(
         self,
         conn: Connection,
         *,
         now: Callable[[], datetime] = clock.utc_now,
-        sleep: Callable[[float], None] = time.sleep,
+        halt: Halt | None = None,
         report: Callable[[str, str], None] | None = None,
+        ended: Callable[[int, Ending], None] = lambda *_: None,
     ) -> None:
         self._conn = conn
         self._report = report
+        self._ended = ended
         self._now = now
-        self._sleep = sleep
+        self._halt = halt or Halt()
+        self._locks: dict[int, ExitStack] = {}
         self._max_text_len = settings.max_text_len()
         self._hold_timeout = settings.delivery_hold_timeout()
 
-    def run(self, member_ids: Sequence[int]) -> list[int]:
-        """Deliver what is owed to these members; those whose rows cannot be read.
+    def run(self, member_ids: Sequence[int]) -> None:
+        """Deliver what is owed to these members.
 
         A pane that fails is noted, and fails alone. Members whose pane is still pending keep what
-        they are owed.
+        they are owed. One whose last notice was left half typed has that settled, and the rest is
+        for the next pass.
+
+        Raises:
+            HaltedError: the loop ends. What was marked as typed is settled by the next courier.
         """
-        targets, unreadable = self._targets(member_ids)
-        for here in by_server(targets):
+        for here in by_server(self._targets(member_ids)):
             try:
                 mux = multiplexer(here[0].backend, here[0].socket)
             except MultiplexerError as error:
-                self._postpone(here, DeliveryState.UNREACHABLE, str(error))
+                for target in here:
+                    self._postpone(target, DeliveryState.UNREACHABLE, str(error))
+                    self._let_go(target)
                 continue
-            # Whoever can be served at once does not wait for a pane that another is typing into.
-            busy = self._serve(mux, here, lock_seconds=0)
-            for target in busy:
-                if self._serve(mux, [target], lock_seconds=LOCK_SECONDS):
-                    self._postpone(
-                        [target], DeliveryState.HELD, "another process is typing into the pane"
-                    )
-        return unreadable
+            with ExitStack() as locks:
+                held = [target for target in here if self._lock(locks, target)]
+                unfinished = self._settle_unfinished(mux, held)
+                self._deliver(mux, [target for target in held if target not in unfinished])
 
-    def _targets(self, member_ids: Sequence[int]) -> tuple[list[Target], list[int]]:
-        """The panes of the members that can be read, with what they are owed, and the others, which
-        are reported."""
+    def _targets(self, member_ids: Sequence[int]) -> list[Target]:
+        """The panes of the members that can be read, with what they are owed; others are reported."""
         database_id = fleets.database_id(self._conn)
-        found, unreadable = [], []
+        found = []
         for member_id in member_ids:
             try:
                 member = members.find(self._conn, member_id=member_id)
                 target = None if member is None else target_of(member, database_id)
-                if target is not None:
+                if target is None:
+                    self._ended(member_id, Ending.SERVED)
+                else:
                     self._owed(target)
                     found.append(target)
             except IntegrityError as error:
                 if self._report is None:
                     raise
                 self._report(error.message, error.message)
-                unreadable.append(member_id)
-        return found, unreadable
+                self._ended(member_id, Ending.FAILED)
+        return found
 
-    def _serve(
-        self, mux: Multiplexer, targets: Sequence[Target], *, lock_seconds: float
-    ) -> list[Target]:
-        """Serve the panes whose lock is to be had; the others are returned."""
-        held, busy = [], []
-        with ExitStack() as locks:
-            for target in targets:
-                try:
-                    locks.enter_context(pane_lock(target.socket, target.pane, limit=lock_seconds))
-                except PaneLockedError:
-                    busy.append(target)
-                except MultiplexerError as error:
-                    self._postpone([target], DeliveryState.HELD, str(error))
-                else:
-                    held.append(target)
-            self._settle_unfinished(mux, held)
-            self._deliver(mux, held)
-        return busy
+    def _lock(self, locks: ExitStack, target: Target) -> bool:
+        """Take the pane's lock for as long as ``locks`` lasts, or until the member is let go.
 
-    def _settle_unfinished(self, mux: Multiplexer, targets: Sequence[Target]) -> None:
-        """Settle what a pass that ended too early has left as typed: we hold its lock now."""
-        drafts = []
+        One that another is typing into is held, and soon tried again: to wait here would be at the
+        cost of others.
+        """
+        own = locks.enter_context(ExitStack())
+        try:
+            own.enter_context(pane_lock(target.socket, target.pane, limit=0))
+        except MultiplexerError as error:
+            locked = isinstance(error, PaneLockedError)
+            reason = "another process is typing into the pane" if locked else str(error)
+            self._postpone(target, DeliveryState.HELD, reason)
+            self._ended(target.member_id, Ending.SERVED)
+            return False
+        self._locks[target.member_id] = own
+        return True
+
+    def _let_go(self, target: Target, ending: Ending = Ending.SERVED) -> None:
+        if target.member_id in self._locks:
+            self._locks.pop(target.member_id).close()
+        self._ended(target.member_id, ending)
+
+    def _settle_unfinished(self, mux: Multiplexer, targets: Sequence[Target]) -> list[Target]:
+        """Settle what a pass that ended too early has left as typed: we hold its lock now. The
+        members that had such."""
+        drafts = {}
         for target in targets:
             typed = [row for row in self._owed(target) if row.delivery_state is DeliveryState.TYPED]
             if typed:
-                drafts.append(self._draft(target, typed))
-        outcomes = submit(mux, drafts, fresh=False, sleep=self._sleep)
-        for target_pane, outcome in outcomes:
-            draft = next(each for each in drafts if each.target.pane == target_pane)
-            self._settle(draft, outcome)
+                drafts[target.pane] = self._draft(target, typed)
+        unproven = list(drafts.values())
+        for pane, outcome in submit(mux, unproven, fresh=False, sleep=self._halt.rest):
+            self._settle(drafts[pane], outcome)
+        return [draft.target for draft in drafts.values()]
 
     def _deliver(self, mux: Multiplexer, targets: Sequence[Target]) -> None:
-        owing = [target for target in targets if self._owed(target)]
-        seen = look_for_rest(mux, owing, sleep=self._sleep)
-        self._remember(owing, seen)
-        drafts = {}
-        for target in owing:
-            sight = seen[target.pane]
-            marked = self._mark_typed(target, sight)
-            if marked:
-                drafts[target.pane] = self._draft(target, marked)
-            if not is_at_rest(sight):
-                self._postpone([target], sight.owed_state, sight.reason)
-        for pane, outcome in type_and_submit(mux, drafts, sleep=self._sleep):
-            self._settle(drafts[pane], outcome)
+        seen = look_for_rest(mux, targets, sleep=self._halt.rest)
+        self._remember(targets, seen)
+        with self._halt.typing():
+            drafts = {}
+            for target in targets:
+                sight = seen[target.pane]
+                marked = self._mark_typed(target, sight)
+                if marked:
+                    drafts[target.pane] = self._draft(target, marked)
+                if not is_at_rest(sight):
+                    self._postpone(target, sight.owed_state, sight.reason)
+                if not marked:
+                    self._let_go(target, Ending.UNANSWERED if sight.unanswered else Ending.SERVED)
+            for pane, outcome in type_and_submit(mux, drafts):
+                self._settle(drafts[pane], outcome)
 
     def _mark_typed(self, target: Target, sight: Sight) -> list[OwedRow]:
         """Commit, before the first byte, what is now being typed of that which is owed to a member.
@@ -181,16 +204,16 @@ class Pass:
             evidence=outcome.evidence,
             now=self._now(),
         )
+        self._let_go(draft.target)
 
-    def _postpone(self, targets: Sequence[Target], state: DeliveryState, reason: str) -> None:
-        for target in targets:
-            deliveries.postpone(
-                self._conn,
-                message_ids=[row.message_id for row in self._owed(target)],
-                state=state,
-                reason=reason,
-                now=self._now(),
-            )
+    def _postpone(self, target: Target, state: DeliveryState, reason: str) -> None:
+        deliveries.postpone(
+            self._conn,
+            message_ids=[row.message_id for row in self._owed(target)],
+            state=state,
+            reason=reason,
+            now=self._now(),
+        )
 
     def _owed(self, target: Target) -> list[OwedRow]:
         return deliveries.owed(self._conn, member_ids=[target.member_id])

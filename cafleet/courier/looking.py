@@ -8,7 +8,7 @@ from collections.abc import Callable, Sequence
 import msgspec
 
 from cafleet.agents.judge import judge
-from cafleet.errors import MultiplexerError, PaneGoneError
+from cafleet.errors import MultiplexerError, MultiplexerTimeoutError, PaneGoneError
 from cafleet.panes import Multiplexer, PaneTag, belongs
 from cafleet.records import Backend, CodingAgent, DeliveryState, MemberRecord, ScreenState
 from cafleet.screens import Look, Picture
@@ -32,11 +32,12 @@ class Target(msgspec.Struct, frozen=True, kw_only=True):
 
 class Sight(msgspec.Struct, frozen=True, kw_only=True):
     """What was seen. ``picture`` is null where there is no such pane, ``unreachable`` says that
-    nobody could look."""
+    nobody could look, ``unanswered`` that it is since the server did not answer in time."""
 
     look: Look
     picture: Picture | None = None
     unreachable: bool = False
+    unanswered: bool = False
 
     @property
     def owed_state(self) -> DeliveryState:
@@ -94,7 +95,11 @@ def _sight(target: Target, picture: Picture | MultiplexerError) -> Sight:
     if isinstance(picture, PaneGoneError):
         return _gone("the pane does not exist any more")
     if isinstance(picture, MultiplexerError):
-        return Sight(look=Look(state=ScreenState.UNKNOWN, cue=str(picture)), unreachable=True)
+        return Sight(
+            look=Look(state=ScreenState.UNKNOWN, cue=str(picture)),
+            unreachable=True,
+            unanswered=isinstance(picture, MultiplexerTimeoutError),
+        )
     if not belongs(
         picture,
         tag=target.tag,

@@ -12,6 +12,7 @@ from datetime import datetime
 
 from cafleet import __version__, clock
 from cafleet.broker import fleets, monitor
+from cafleet.broker.monitor import Claim
 from cafleet.courier.process_lock import ProcessLock, loop_lock_path
 from cafleet.courier.reports import Reports
 from cafleet.courier.starting import is_server_listening, require_server
@@ -29,12 +30,13 @@ from cafleet.store.connection import data_version, file_identity
 from cafleet.store.guard import check_schema, open_database
 
 DEFAULT_TICK_SECONDS = 5
-# How often the database is asked whether the loop is to end.
-LOOK_SECONDS = 0.4
+# How often the database is asked whether it has changed.
+LOOK_SECONDS = 0.25
 # Another loop that has just started needs so long at most from its lock to its claim.
 _CLAIMING_SECONDS = 2.0
-# Typing that was begun may go on so long after a signal; its proof is worth the wait.
-_FINISHING_SECONDS = 6.0
+# A text that is in a composer already gets so long after a signal, which is enough for its Enter and
+# its proof where the agent is well. What is then unproven is for the next courier to settle.
+_FINISHING_SECONDS = 3.0
 # A tmux server that is restarted is back by then.
 _SERVER_SECONDS = 60.0
 # How often the database file, the program and the multiplexer server are looked for.
@@ -80,7 +82,6 @@ class Loop:
         self._reports = Reports()
         self._lock = ProcessLock(loop_lock_path(database, fleet_id))
         self._signalled = threading.Event()
-        self._worker = Worker(database, fleet_id, self._reports, now=now)
         self._place = _Place(database, fleet_id, self._reports)
         self._seen_version: int | None = None
         self._next_tick = self._next_place = 0.0
@@ -97,20 +98,23 @@ class Loop:
         with closing(open_database(self._database)) as conn, _signals(self._signalled):
             fleets.get_living(conn, fleet_id=self._fleet_id)
             require_server(conn, fleet_id=self._fleet_id)
-            tick = self._claim(conn)
+            self._claim, tick = self._take(conn)
             self._reports.started(
                 f"monitor loop started (fleet {self._fleet_id}, tick {tick}s, pid {self._pid})"
             )
+            self._worker = Worker(self._database, self._claim, self._reports, now=self._now)
             self._worker.start()
             try:
-                self._serve(conn)
+                ended = self._serve(conn)
             except BaseException as failure:
                 self._finish(conn, failure)
                 raise
             self._finish(conn, None)
+            if ended is not None:
+                self._reports.say(f"monitor loop ended: {ended}")
 
-    def _claim(self, conn: Connection) -> int:
-        """Take lock and row; the seconds between ticks.
+    def _take(self, conn: Connection) -> tuple[Claim, int]:
+        """Take lock and row; the claim, and the seconds between ticks.
 
         A held lock without a live row is that of a loop that starts, or of one that a signal has
         stopped for too long: the first gets a moment, the second is replaced.
@@ -125,7 +129,7 @@ class Loop:
         stored_tick = None if row is None else max(1, row.tick_seconds)
         tick_seconds = _first(self._tick_seconds, stored_tick, DEFAULT_TICK_SECONDS)
         stored_interval = None if row is None else row.wake_interval_seconds
-        monitor.claim(
+        claim = monitor.claim(
             conn,
             fleet_id=self._fleet_id,
             pid=self._pid,
@@ -135,14 +139,15 @@ class Loop:
             unless_stopped=self._unless_stopped,
             now=self._now(),
         )
-        return tick_seconds
+        return claim, tick_seconds
 
-    def _serve(self, conn: Connection) -> None:
-        """Until a signal or a reason to end; a database that fails for a while is neither."""
+    def _serve(self, conn: Connection) -> str | None:
+        """Until a signal, or a reason to end, which is returned; a database that fails for a while
+        is neither."""
         while not self._signalled.is_set():
             try:
-                if not self._step(conn):
-                    return
+                if (reason := self._step(conn)) is not None:
+                    return reason
                 self._reports.mended("database")
                 pause = min(LOOK_SECONDS, max(0.0, self._next_tick - time.monotonic()))
             except (SchemaError, IntegrityError):
@@ -151,9 +156,10 @@ class Loop:
                 self._reports.trouble("database", f"the loop cannot tick: {error}")
                 pause = _AFTER_TROUBLE_SECONDS
             self._signalled.wait(pause)
+        return None
 
-    def _step(self, conn: Connection) -> bool:
-        """One look at the database, a tick if it is time for one; whether to go on."""
+    def _step(self, conn: Connection) -> str | None:
+        """One look at the database, a tick if it is time for one; why to end, if there is a reason."""
         self._place.check_file()
         if time.monotonic() >= self._next_place:
             self._place.check(conn)
@@ -164,47 +170,46 @@ class Loop:
             raise LoopEndedError("the courier has failed; run the loop again, and report the fault")
         version = data_version(conn)
         ticking = time.monotonic() >= self._next_tick
-        if version == self._seen_version and not ticking:
-            return True
+        if version != self._seen_version:
+            self._worker.tell_news()
+        elif not ticking:
+            return None
         check_schema(conn, self._database)
         if ticking:
-            monitor.heartbeat(conn, fleet_id=self._fleet_id, pid=self._pid, now=self._now())
-        row = self._look(conn)
+            monitor.heartbeat(conn, self._claim, now=self._now())
+        if fleets.get(conn, fleet_id=self._fleet_id).deleted_at is not None:
+            return "the fleet was deleted"
+        row = self._own_row(conn)
         self._seen_version = version
-        if row is None:
-            return False
+        if row.stopped_at is not None:
+            return "it was stopped"
         if ticking:
             if monitor.wake_due(row, now=self._now()) is not None:
                 self._worker.ask_for_wake()
             self._next_tick = time.monotonic() + min(max(1, row.tick_seconds), _LONGEST_TICK)
-        return True
+        return None
 
-    def _look(self, conn: Connection) -> MonitorRuntime | None:
-        """The loop's own row; ``None`` if there is a reason to end, which is then said.
+    def _own_row(self, conn: Connection) -> MonitorRuntime:
+        """The row of this loop.
 
         Raises:
             RefusedError: another loop has taken over.
         """
         row = monitor.runtime(conn, fleet_id=self._fleet_id)
-        if fleets.get(conn, fleet_id=self._fleet_id).deleted_at is not None:
-            self._reports.say("monitor loop ended: the fleet was deleted")
-            return None
-        if row is None or row.pid != self._pid:
+        if row is None or not self._claim.holds(row):
             raise RefusedError(
                 f"another loop serves fleet {self._fleet_id} now; see `cafleet monitor status "
                 f"{self._fleet_id}`"
             )
-        if row.stopped_at is not None:
-            self._reports.say("monitor loop ended: it was stopped")
-            return None
         return row
 
     def _finish(self, conn: Connection, failure: BaseException | None) -> None:
         """Give the claim up at once, then the lock when the typing that was begun is over."""
+        self._reports.ending()
         try:
             # The log beside a replaced database is the new one's.
             if not isinstance(failure, ReplacedError):
-                monitor.clear(conn, fleet_id=self._fleet_id, pid=self._pid)
+                monitor.clear(conn, self._claim)
         except CafleetError as error:
             if not isinstance(failure, CafleetError):
                 raise

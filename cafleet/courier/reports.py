@@ -17,6 +17,7 @@ class Reports:
 
     def __init__(self) -> None:
         self._open: dict[str, str] = {}
+        self._ending = False
 
     def say(self, text: str) -> None:
         """An event, at once."""
@@ -28,9 +29,13 @@ class Reports:
 
     def trouble(self, subject: str, text: str) -> None:
         """What is wrong with a subject; said only if it was not said last."""
-        if self._open.get(subject) != text:
+        if self._open.get(subject) != text and not self._ending:
             self._open[subject] = text
             _write(sys.stderr, _stamped(text))
+
+    def ending(self) -> None:
+        """The loop ends: what goes wrong from now on is not tried again, and of no interest."""
+        self._ending = True
 
     def mended(self, subject: str) -> None:
         """A subject is well again; said only if there was trouble."""

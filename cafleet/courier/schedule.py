@@ -12,6 +12,9 @@ HELD_SECONDS = 1.0
 HELD_LONG_SECONDS = 5.0
 LONG_SECONDS = 60.0
 UNREACHABLE_SECONDS = 30.0
+# A call of a server that hangs takes seconds to give up, and until then has its answer as soon as
+# the server goes on. One such call at a time is cheap, and misses little.
+UNANSWERED_SECONDS = 1.0
 # How often the servers of unreachable panes are asked whether they are others by now.
 SERVER_SECONDS = 1.0
 
@@ -59,11 +62,12 @@ class Schedule:
         now: float,
         *,
         failed: Collection[int] = (),
+        unanswered: Collection[int] = (),
     ) -> None:
         """Set the time of the next look at the members that were served and are still owed.
 
         Those where it ``failed`` have something new for as long as it fails, which is no reason to
-        hurry.
+        hurry. Where the server has ``unanswered`` calls, the panes may be well.
         """
         for row in rows:
             waiting = self._waiting.get(row.member_id)
@@ -71,7 +75,9 @@ class Schedule:
                 continue
             waiting.failed = row.member_id in failed
             waiting.unreachable = bool(row.unreachable)
-            if waiting.unreachable:
+            if row.member_id in unanswered:
+                pause = UNANSWERED_SECONDS
+            elif waiting.unreachable:
                 pause = UNREACHABLE_SECONDS
             else:
                 pause = HELD_SECONDS if now - waiting.since < LONG_SECONDS else HELD_LONG_SECONDS

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable, Sequence
 from datetime import datetime
 
 from cafleet import clock
 from cafleet.broker import fleets, members, messages, monitor, placements
+from cafleet.courier.halting import Halt
 from cafleet.courier.looking import (
     Sight,
     by_server,
@@ -20,12 +20,12 @@ from cafleet.courier.payloads import Watched, wake_line
 from cafleet.courier.reports import Reports
 from cafleet.courier.submission import Draft, Fate, type_and_submit
 from cafleet.panes import multiplexer, pane_lock
-from cafleet.records import MemberKind, MemberRecord, ScreenState
+from cafleet.records import MemberKind, MemberRecord
 from cafleet.store import Connection
 
 
 class Waker:
-    """Wakes one fleet's monitor, and remembers since when each screen has shown what it shows."""
+    """Wakes one fleet's monitor."""
 
     def __init__(
         self,
@@ -33,13 +33,12 @@ class Waker:
         fleet_id: int,
         reports: Reports,
         now: Callable[[], datetime] = clock.utc_now,
-        sleep: Callable[[float], None] = time.sleep,
+        halt: Halt | None = None,
     ) -> None:
         self._fleet_id = fleet_id
         self._reports = reports
         self._now = now
-        self._sleep = sleep
-        self._since: dict[int, tuple[ScreenState, datetime]] = {}
+        self._halt = halt or Halt()
         self._unrecorded: datetime | None = None
 
     def wake(self, conn: Connection) -> tuple[int, int] | None:
@@ -50,6 +49,7 @@ class Waker:
         Raises:
             MultiplexerError: the monitor's pane could not be locked.
             DatabaseError: the database failed.
+            HaltedError: the loop ends.
         """
         self._record(conn)
         active, damage = members.list_readable(conn, fleet_id=self._fleet_id)
@@ -63,19 +63,21 @@ class Waker:
             return None
         mux = multiplexer(target.backend, target.socket)
         with pane_lock(target.socket, target.pane):
-            if not is_at_rest(look_for_rest(mux, [target], sleep=self._sleep)[target.pane]):
+            if not is_at_rest(look_for_rest(mux, [target], sleep=self._halt.rest)[target.pane]):
                 return None
             watched, director = self._watch(conn, active, database_id)
             draft = Draft(target=target, text=wake_line(self._fleet_id, watched, director))
-            [(_, outcome)] = type_and_submit(mux, {target.pane: draft}, sleep=self._sleep)
-        if outcome.fate is not Fate.SUBMITTED:
-            self._reports.trouble(
-                "wake", f"the wake of monitor {target.member_id} did not land: {outcome.evidence}"
-            )
-            return None
-        self._reports.mended("wake")
-        self._unrecorded = self._now()
-        self._record(conn)
+            with self._halt.typing():
+                [(_, outcome)] = type_and_submit(mux, {target.pane: draft})
+                if outcome.fate is not Fate.SUBMITTED:
+                    self._reports.trouble(
+                        "wake",
+                        f"the wake of monitor {target.member_id} did not land: {outcome.evidence}",
+                    )
+                    return None
+                self._reports.mended("wake")
+                self._unrecorded = self._now()
+                self._record(conn)
         return target.member_id, len(watched)
 
     def _record(self, conn: Connection) -> None:
@@ -88,8 +90,13 @@ class Waker:
         self, conn: Connection, active: Sequence[MemberRecord], database_id: str
     ) -> tuple[list[Watched], Watched | None]:
         """The placed ordinary members and the Director, as one picture of all panes shows them."""
-        seen = self._look(conn, active, database_id)
-        shown = {member.member_id: self._watched(conn, member, seen) for member in active}
+        seen, since = self._look(conn, active, database_id)
+        shown = {
+            member.member_id: self._watched(
+                conn, member, seen.get(member.member_id), since.get(member.member_id)
+            )
+            for member in active
+        }
         ordinary = [
             shown[member.member_id]
             for member in active
@@ -106,31 +113,25 @@ class Waker:
 
     def _look(
         self, conn: Connection, active: Sequence[MemberRecord], database_id: str
-    ) -> dict[int, Sight]:
+    ) -> tuple[dict[int, Sight], dict[int, str]]:
+        """What the members' panes show, and since when; by member id."""
         targets = [target_of(member, database_id) for member in active]
         seen: dict[int, Sight] = {}
         for here in by_server([target for target in targets if target is not None]):
             sights = look_at(multiplexer(here[0].backend, here[0].socket), here)
             seen |= {target.member_id: sights[target.pane] for target in here}
         looks = {member_id: sight.look.state for member_id, sight in seen.items()}
-        placements.record_looks(conn, looks=looks, moves={}, now=self._now())
-        return seen
+        return seen, placements.record_looks(conn, looks=looks, moves={}, now=self._now())
 
-    def _watched(self, conn: Connection, member: MemberRecord, seen: dict[int, Sight]) -> Watched:
-        sight = seen.get(member.member_id)
+    def _watched(
+        self, conn: Connection, member: MemberRecord, sight: Sight | None, since: str | None
+    ) -> Watched:
+        seconds = None if since is None else clock.seconds_since(since, self._now())
         return Watched(
             member_id=member.member_id,
             name=member.name,
             agent=None if member.placement is None else member.placement.coding_agent,
             unacked=messages.count_pending(conn, member_id=member.member_id),
             screen=None if sight is None else sight.look.state,
-            seconds=0 if sight is None else self._lasting(member.member_id, sight.look.state),
+            seconds=max(0, seconds or 0),
         )
-
-    def _lasting(self, member_id: int, state: ScreenState) -> int:
-        """Whole seconds for which the looks of this loop have found the same state."""
-        now = self._now()
-        known = self._since.get(member_id)
-        if known is None or known[0] is not state:
-            self._since[member_id] = known = (state, now)
-        return max(0, int((now - known[1]).total_seconds()))

@@ -8,175 +8,181 @@ import time
 from collections.abc import Callable, Sequence
 from contextlib import closing
 from datetime import datetime
+from queue import SimpleQueue
 
 from cafleet import clock
 from cafleet.broker import deliveries, monitor
-from cafleet.broker.monitor import Wake
-from cafleet.courier.delivery_pass import Pass
+from cafleet.broker.monitor import Claim, Wake
+from cafleet.courier.delivery_pass import Ending, Pass
+from cafleet.courier.halting import Halt, HaltedError
 from cafleet.courier.reports import Reports
 from cafleet.courier.schedule import SERVER_SECONDS, Schedule
 from cafleet.courier.waking import Waker
 from cafleet.errors import CafleetError
 from cafleet.store import Connection
-from cafleet.store.connection import data_version
 from cafleet.store.guard import open_database
 from cafleet.store.rows import OwingRow
 
-# How often the database is asked whether it has changed.
-LOOK_SECONDS = 0.25
+# How often the thread looks what has become of the passes that are under way. Members that are
+# done with at about the same time are then served together, with as few calls as one of them.
+_LOOK_SECONDS = 0.25
 # However much is due, the thread sleeps so long between two looks.
 _SHORTEST_PAUSE = 0.05
+_LONGEST_PAUSE = 60.0
 _AFTER_TROUBLE_SECONDS = 1.0
-
-
-class _Task(threading.Thread):
-    """Work on panes, with a connection of its own; ``error`` is what stopped it, if anything did."""
-
-    def __init__(self, database: str, work: Callable[[Connection], None]) -> None:
-        super().__init__(daemon=True)
-        self._database = database
-        self._work = work
-        self.error: CafleetError | None = None
-
-    def run(self) -> None:
-        try:
-            with closing(open_database(self._database)) as conn:
-                self._work(conn)
-        except CafleetError as error:
-            self.error = error
-
-
-class _Batch(_Task):
-    """A pass over some members; ``failed`` are those whose rows could not be read."""
-
-    def __init__(
-        self,
-        database: str,
-        member_ids: Sequence[int],
-        now: Callable[[], datetime],
-        reports: Reports,
-    ) -> None:
-        super().__init__(database, self._deliver)
-        self.member_ids = member_ids
-        self.failed: list[int] = []
-        self._now = now
-        self._reports = reports
-
-    def _deliver(self, conn: Connection) -> None:
-        one = Pass(conn, now=self._now, report=self._reports.trouble)
-        self.failed = one.run(self.member_ids)
 
 
 class Worker(threading.Thread):
     """Delivers what is owed in one fleet and wakes its monitor, until it is told to stop.
 
-    Members are served in batches, one thread for those of one server, so that a pane or a server
-    that is slow to answer keeps nobody else waiting. What fails is reported and tried again; the
-    thread ends only on request.
+    It sleeps until it is told of news, or somebody is due. A pass, in a thread of its own, serves
+    the members of one server that are due, and lets each go as soon as it is done with, so that a
+    pane or a server that is slow keeps nobody else waiting. What fails is reported and tried
+    again; the thread ends only on request.
     """
 
     def __init__(
         self,
         database: str,
-        fleet_id: int,
+        claim: Claim,
         reports: Reports,
         *,
         now: Callable[[], datetime] = clock.utc_now,
     ) -> None:
-        super().__init__(name=f"courier-{fleet_id}", daemon=True)
+        super().__init__(name=f"courier-{claim.fleet_id}", daemon=True)
         self._database = database
-        self._fleet_id = fleet_id
+        self._claim = claim
         self._reports = reports
         self._now = now
+        self._halt = Halt()
         self._stopping = threading.Event()
-        self._wake_wanted = threading.Event()
-        self._waker = Waker(fleet_id=fleet_id, reports=reports, now=now)
-        self._waking: _Task | None = None
-        self._batches: list[_Batch] = []
+        self._news = threading.Event()
+        self._wake_wanted = False
+        self._waking: threading.Thread | None = None
+        self._waker = Waker(fleet_id=claim.fleet_id, reports=reports, now=now, halt=self._halt)
+        self._busy: set[int] = set()
+        self._ended: SimpleQueue[tuple[int, Ending]] = SimpleQueue()
         self._schedule = Schedule(_server_at)
+        self._servers_at = 0.0
+
+    def tell_news(self) -> None:
+        """The database has changed."""
+        self._news.set()
 
     def ask_for_wake(self) -> None:
         """Have the monitor woken as soon as panes can be touched, if that still is due then."""
-        self._wake_wanted.set()
+        self._wake_wanted = True
+        self._news.set()
 
     def stop(self, seconds: float) -> None:
-        """Begin nothing more, and wait so long for what was begun."""
-        ends = time.monotonic() + seconds
+        """Begin nothing more, and wait so long at most for what is being typed."""
         self._stopping.set()
-        self.join(seconds)
-        for task in [*self._batches, *([self._waking] if self._waking else [])]:
-            task.join(max(0.0, ends - time.monotonic()))
+        self._news.set()
+        self._halt.end(seconds)
 
     def run(self) -> None:
         while not self._stopping.is_set():
             try:
                 with closing(open_database(self._database)) as conn:
+                    self._begin(conn)
                     self._serve(conn)
             except CafleetError as error:
                 self._reports.trouble("courier", f"the courier cannot go on: {error}")
                 self._stopping.wait(_AFTER_TROUBLE_SECONDS)
 
     def _serve(self, conn: Connection) -> None:
-        version: int | None = None
-        not_before = servers_at = pause = 0.0
-        while not self._stopping.wait(pause):
-            seen, version = version, data_version(conn)
+        while not self._stopping.is_set():
+            news = self._news.wait(self._pause())
+            self._news.clear()
+            if self._stopping.is_set():
+                return
             ended = self._collect(conn)
-            if ended:
-                seen = None
-            if any(batch.error for batch in ended):
-                not_before = time.monotonic() + _AFTER_TROUBLE_SECONDS
             self._wake_monitor()
-            now = time.monotonic()
-            busy = [member_id for batch in self._batches for member_id in batch.member_ids]
-            due_in = self._schedule.pause(now, LOOK_SECONDS, busy=busy)
-            ask_servers = self._schedule.has_unreachable() and now >= servers_at
-            if now < not_before:
-                version = seen
-            elif version != seen or due_in <= 0 or ask_servers:
-                servers_at = now + SERVER_SECONDS
-                self._begin(deliveries.owing(conn, fleet_id=self._fleet_id), busy)
+            if news or ended or self._is_due():
+                self._begin(conn)
             self._reports.mended("courier")
-            pause = max(_SHORTEST_PAUSE, due_in)
 
-    def _begin(self, rows: Sequence[OwingRow], busy: Sequence[int]) -> None:
-        """Start a batch for each server that has members who are due."""
-        servers: dict[str | None, list[int]] = {}
-        for row in self._schedule.due(rows, time.monotonic()):
-            if row.member_id not in busy:
-                self._schedule.begin(row, time.monotonic())
-                servers.setdefault(row.mux_socket, []).append(row.member_id)
-        for member_ids in servers.values():
-            batch = _Batch(self._database, member_ids, self._now, self._reports)
-            self._batches.append(batch)
-            batch.start()
+    def _pause(self) -> float:
+        """Seconds until there is something to look at, if there is no news before."""
+        longest = _LONGEST_PAUSE
+        if self._busy:
+            longest = _LOOK_SECONDS
+        elif self._schedule.has_unreachable():
+            longest = SERVER_SECONDS
+        pause = self._schedule.pause(time.monotonic(), longest, busy=self._busy)
+        return max(_SHORTEST_PAUSE, pause)
 
-    def _collect(self, conn: Connection) -> list[_Batch]:
-        """Note what the batches that have ended leave owed; they."""
-        ended = [batch for batch in self._batches if not batch.is_alive()]
-        if not ended:
-            return []
-        rows = deliveries.owing(conn, fleet_id=self._fleet_id)
-        for batch in ended:
-            self._batches.remove(batch)
-            failed = batch.failed if batch.error is None else batch.member_ids
-            self._schedule.note(rows, batch.member_ids, time.monotonic(), failed=failed)
-            self._tell("delivery", batch)
-        return ended
+    def _is_due(self) -> bool:
+        now = time.monotonic()
+        if self._schedule.has_unreachable() and now >= self._servers_at:
+            self._servers_at = now + SERVER_SECONDS
+            return True
+        return self._schedule.pause(now, _LONGEST_PAUSE, busy=self._busy) <= 0
+
+    def _begin(self, conn: Connection) -> None:
+        """Start a pass for each server that has members who are due.
+
+        Those whose last notice was left half typed are apart: that may take seconds to settle.
+        """
+        rows = deliveries.owing(conn, fleet_id=self._claim.fleet_id)
+        now = time.monotonic()
+        passes: dict[tuple[str | None, int], list[OwingRow]] = {}
+        for row in self._schedule.due(rows, now):
+            if row.member_id not in self._busy:
+                self._schedule.begin(row, now)
+                passes.setdefault((row.mux_socket, row.typed), []).append(row)
+        for here in passes.values():
+            member_ids = [row.member_id for row in here]
+            self._busy.update(member_ids)
+            threading.Thread(target=self._deliver, args=(member_ids,), daemon=True).start()
+
+    def _deliver(self, member_ids: Sequence[int]) -> None:
+        left = set(member_ids)
+
+        def ended(member_id: int, ending: Ending) -> None:
+            left.discard(member_id)
+            self._ended.put((member_id, ending))
+
+        def work(conn: Connection) -> None:
+            report = self._reports.trouble
+            Pass(conn, now=self._now, halt=self._halt, report=report, ended=ended).run(member_ids)
+
+        try:
+            self._attempt("delivery", work)
+        finally:
+            for member_id in list(left):
+                ended(member_id, Ending.FAILED)
+
+    def _collect(self, conn: Connection) -> bool:
+        """Note what passes leave owed to the members that they have let go; whether there are any."""
+        endings: dict[int, Ending] = {}
+        while not self._ended.empty():
+            member_id, ending = self._ended.get()
+            endings[member_id] = ending
+        self._busy -= endings.keys()
+        if endings:
+            self._schedule.note(
+                deliveries.owing(conn, fleet_id=self._claim.fleet_id),
+                endings.keys(),
+                time.monotonic(),
+                failed=[each for each, ending in endings.items() if ending is Ending.FAILED],
+                unanswered=[
+                    each for each, ending in endings.items() if ending is Ending.UNANSWERED
+                ],
+            )
+        return bool(endings)
 
     def _wake_monitor(self) -> None:
-        if self._waking is not None and not self._waking.is_alive():
-            self._tell("wake of the monitor", self._waking)
-            self._waking = None
-        if self._waking is None and self._wake_wanted.is_set():
-            self._wake_wanted.clear()
-            self._waking = _Task(self._database, self._wake)
+        if self._wake_wanted and (self._waking is None or not self._waking.is_alive()):
+            self._wake_wanted = False
+            work = ("wake of the monitor", self._wake)
+            self._waking = threading.Thread(target=self._attempt, args=work, daemon=True)
             self._waking.start()
 
     def _wake(self, conn: Connection) -> None:
-        row = monitor.runtime(conn, fleet_id=self._fleet_id)
+        row = monitor.runtime(conn, fleet_id=self._claim.fleet_id)
         # A wake may have gone out since this one was asked for, or another loop have taken over.
-        if row is None or row.pid != os.getpid():
+        if row is None or not self._claim.holds(row):
             return
         wake = monitor.wake_due(row, now=self._now())
         woken = None if wake is None else self._waker.wake(conn)
@@ -186,11 +192,17 @@ class Worker(threading.Thread):
             of = "1 member" if count == 1 else f"{count} members"
             self._reports.say(f"tick -> {kind} monitor {monitor_id} ({of})")
 
-    def _tell(self, subject: str, task: _Task) -> None:
-        if task.error is None:
-            self._reports.mended(subject)
+    def _attempt(self, subject: str, work: Callable[[Connection], None]) -> None:
+        """Do work on panes with a connection of its own, and tell of what stops it."""
+        try:
+            with closing(open_database(self._database)) as conn:
+                work(conn)
+        except HaltedError:
+            return
+        except CafleetError as error:
+            self._reports.trouble(subject, f"{subject} failed and is tried again: {error}")
         else:
-            self._reports.trouble(subject, f"{subject} failed and is tried again: {task.error}")
+            self._reports.mended(subject)
 
 
 def _server_at(socket: str | None) -> object:

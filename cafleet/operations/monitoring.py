@@ -16,8 +16,8 @@ from cafleet.records import LifeLine, MonitorRuntime
 from cafleet.store import Connection
 from cafleet.store.rows import WakeTargetRow
 
-# A loop looks for a stop twice a second, and may be in the middle of typing.
-_STOP_SECONDS = 8.0
+# A loop looks for a stop four times a second, and may be in the middle of typing.
+_STOP_SECONDS = 5.0
 
 
 class LoopStatus(msgspec.Struct, frozen=True, kw_only=True):

@@ -51,7 +51,7 @@ from cafleet.store.rows import (
     WakeTargetRow,
 )
 
-SCHEMA_VERSION = 10
+SCHEMA_VERSION = 11
 
 
 def list_asset_installs(
@@ -419,21 +419,24 @@ def set_placement_look(
     member_id: int,
     screen: ScreenState,
     now: str,
-) -> int:
-    """Keep the last look at a member's pane.
+) -> str | None:
+    """Keep the last look at a member's pane; since when the looks have found the same. Nothing
+    where the member has no placement any more.
 
     Source: sql/queries/member_placements.sql:41, by primary key.
     """
-    return change(
+    found: str | None = scalar(
         conn,
         "member_placements",
         "set_placement_look",
+        str | None,
         {
             "member_id": member_id,
             "screen": screen,
             "now": now,
         },
     )
+    return found
 
 
 def delete_placement(
@@ -443,7 +446,7 @@ def delete_placement(
 ) -> int:
     """A member that leaves lives nowhere.
 
-    Source: sql/queries/member_placements.sql:49, by primary key.
+    Source: sql/queries/member_placements.sql:55, by primary key.
     """
     return change(
         conn,
@@ -462,7 +465,7 @@ def delete_fleet_placements(
 ) -> int:
     """The same for all members of a fleet that ends.
 
-    Source: sql/queries/member_placements.sql:56, by idx_members_fleet_status, primary key.
+    Source: sql/queries/member_placements.sql:62, by idx_members_fleet_status, primary key.
     """
     return change(
         conn,
@@ -481,7 +484,7 @@ def list_pane_owners(
 ) -> list[PaneOwnerRow]:
     """The active members of living fleets whose placement names this pane, on whatever server.
 
-    Source: sql/queries/member_placements.sql:68, by idx_member_placements_pane, primary key.
+    Source: sql/queries/member_placements.sql:74, by idx_member_placements_pane, primary key.
     """
     return many(
         conn,
@@ -503,7 +506,7 @@ def list_stored_placements(
 ) -> list[StoredPlacementRow]:
     """Every row with every column, a page at a time: what `cafleet db check` decodes.
 
-    Source: sql/queries/member_placements.sql:89, by primary key.
+    Source: sql/queries/member_placements.sql:95, by primary key.
     """
     return many(
         conn,
@@ -1398,8 +1401,8 @@ def list_owing(
     fleet_id: int,
 ) -> list[OwingRow]:
     """Which active members of a fleet have a pane and are owed notices; `untried` tells whether
-    one of them was not looked for yet, `unreachable` whether there is nothing but unreachable
-    ones.
+    one of them was not looked for yet, `typed` whether one was being typed, `unreachable`
+    whether there is nothing but unreachable ones.
 
     Source: sql/queries/messages.sql:466, by idx_members_fleet_status, idx_messages_owed,
     primary key.
@@ -1422,7 +1425,7 @@ def list_fleet_owed_ids(
 ) -> list[MessageIdRow]:
     """Every delivery whose notice is still owed to an active member of a fleet.
 
-    Source: sql/queries/messages.sql:490, by idx_members_fleet_status, idx_messages_owed.
+    Source: sql/queries/messages.sql:492, by idx_members_fleet_status, idx_messages_owed.
     """
     return many(
         conn,
@@ -1442,7 +1445,7 @@ def list_gone_recipients(
 ) -> list[MemberIdRow]:
     """Which recipients of some deliveries had no pane any more when they were last looked for.
 
-    Source: sql/queries/messages.sql:505, by primary key.
+    Source: sql/queries/messages.sql:507, by primary key.
     """
     return many(
         conn,
@@ -1464,7 +1467,7 @@ def list_stored_messages(
 ) -> list[StoredMessageRow]:
     """Every row with every column, a page at a time: what `cafleet db check` decodes.
 
-    Source: sql/queries/messages.sql:518, by primary key.
+    Source: sql/queries/messages.sql:520, by primary key.
     """
     return many(
         conn,
@@ -1488,7 +1491,7 @@ def list_message_faults(
     """The messages among these ids that break a rule, each with the first one that it breaks. A
     sender need not exist: history outlives it. What was there before schema 9 has no events.
 
-    Source: sql/queries/messages.sql:541, by idx_delivery_events_message, idx_messages_origin,
+    Source: sql/queries/messages.sql:543, by idx_delivery_events_message, idx_messages_origin,
     primary key.
     """
     return many(
@@ -1555,9 +1558,11 @@ def set_monitor_heartbeat(
     *,
     fleet_id: int,
     pid: int,
+    started_at: str,
     now: str,
 ) -> int:
-    """The loop is alive; 0 rows tell it that another has taken over.
+    """The loop is alive; 0 rows tell it that another has taken over. Why started_at: process ids
+    are given out again, and two namespaces have the same ones.
 
     Source: sql/queries/monitor_runtime.sql:41, by primary key.
     """
@@ -1568,6 +1573,7 @@ def set_monitor_heartbeat(
         {
             "fleet_id": fleet_id,
             "pid": pid,
+            "started_at": started_at,
             "now": now,
         },
     )
@@ -1578,10 +1584,11 @@ def set_monitor_unclaimed(
     *,
     fleet_id: int,
     pid: int,
+    started_at: str,
 ) -> int:
     """The loop ends; only its owner may say so, and the rest of the row stays.
 
-    Source: sql/queries/monitor_runtime.sql:49, by primary key.
+    Source: sql/queries/monitor_runtime.sql:50, by primary key.
     """
     return change(
         conn,
@@ -1590,6 +1597,7 @@ def set_monitor_unclaimed(
         {
             "fleet_id": fleet_id,
             "pid": pid,
+            "started_at": started_at,
         },
     )
 
@@ -1602,7 +1610,7 @@ def set_monitor_wake(
 ) -> int:
     """A wake went out; the request that may have asked for it is answered by the same write.
 
-    Source: sql/queries/monitor_runtime.sql:57, by primary key.
+    Source: sql/queries/monitor_runtime.sql:58, by primary key.
     """
     return change(
         conn,
@@ -1623,7 +1631,7 @@ def set_monitor_interval(
 ) -> int:
     """Seconds between wakes, 0 for none; 0 rows when the loop never ran.
 
-    Source: sql/queries/monitor_runtime.sql:65, by primary key.
+    Source: sql/queries/monitor_runtime.sql:66, by primary key.
     """
     return change(
         conn,
@@ -1644,7 +1652,7 @@ def set_monitor_wake_request(
 ) -> int:
     """Ask for a wake now; a second request before the wake changes only its time.
 
-    Source: sql/queries/monitor_runtime.sql:73, by primary key.
+    Source: sql/queries/monitor_runtime.sql:74, by primary key.
     """
     return change(
         conn,
@@ -1664,7 +1672,7 @@ def delete_monitor_runtime(
 ) -> int:
     """A deleted fleet has no loop.
 
-    Source: sql/queries/monitor_runtime.sql:81, by primary key.
+    Source: sql/queries/monitor_runtime.sql:82, by primary key.
     """
     return change(
         conn,
@@ -1684,7 +1692,7 @@ def upsert_monitor_stop(
 ) -> int:
     """Ask the loop to end, and keep others from starting one until it is run by hand.
 
-    Source: sql/queries/monitor_runtime.sql:88.
+    Source: sql/queries/monitor_runtime.sql:89.
     """
     return change(
         conn,
@@ -1706,7 +1714,7 @@ def list_stored_monitor_runtime(
 ) -> list[MonitorRuntimeRow]:
     """Every row with every column, a page at a time: what `cafleet db check` decodes.
 
-    Source: sql/queries/monitor_runtime.sql:96, by primary key.
+    Source: sql/queries/monitor_runtime.sql:97, by primary key.
     """
     return many(
         conn,
@@ -1730,7 +1738,7 @@ def list_monitor_runtime_faults(
     """The loops among these fleets whose claim is there by halves: what makes and clears it takes
     all.
 
-    Source: sql/queries/monitor_runtime.sql:116, by primary key.
+    Source: sql/queries/monitor_runtime.sql:117, by primary key.
     """
     return many(
         conn,

@@ -38,13 +38,19 @@ UPDATE member_placements
 SET mux_session = :mux_session, mux_window_id = :mux_window_id
 WHERE member_id = :member_id AND mux_pane_id = :mux_pane_id;
 
--- name: set_placement_look(member_id, screen, now)!
--- Keep the last look at a member's pane.
+-- name: set_placement_look(member_id, screen, now)$
+-- Keep the last look at a member's pane; since when the looks have found the same. Nothing where
+-- the member has no placement any more.
 -- params: member_id int, screen ScreenState, now str
+-- returns: str | None
 -- plan: primary key
 UPDATE member_placements
-SET screen = :screen, screen_at = :now
-WHERE member_id = :member_id;
+SET
+    screen = :screen,
+    screen_at = :now,
+    screen_since = CASE WHEN screen = :screen THEN coalesce(screen_since, :now) ELSE :now END
+WHERE member_id = :member_id
+RETURNING screen_since;
 
 -- name: delete_placement(member_id)!
 -- A member that leaves lives nowhere.

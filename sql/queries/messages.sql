@@ -465,7 +465,8 @@ WHERE
 
 -- name: list_owing(fleet_id)
 -- Which active members of a fleet have a pane and are owed notices; `untried` tells whether one
--- of them was not looked for yet, `unreachable` whether there is nothing but unreachable ones.
+-- of them was not looked for yet, `typed` whether one was being typed, `unreachable` whether there
+-- is nothing but unreachable ones.
 -- params: fleet_id int
 -- returns: OwingRow
 -- plan: idx_members_fleet_status, idx_messages_owed, primary key
@@ -475,6 +476,7 @@ SELECT
     member_placements.mux_pane_id,
     member_placements.mux_socket,
     max(messages.delivery_state IN ('queued', 'typed')) AS untried,
+    max(messages.delivery_state = 'typed') AS typed,
     min(messages.delivery_state = 'unreachable') AS unreachable
 FROM members
 INNER JOIN member_placements ON members.member_id = member_placements.member_id

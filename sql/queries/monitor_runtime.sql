@@ -38,21 +38,22 @@ SET
     wake_requested_at = NULL,
     stopped_at = NULL;
 
--- name: set_monitor_heartbeat(fleet_id, pid, now)!
--- The loop is alive; 0 rows tell it that another has taken over.
--- params: fleet_id int, pid int, now str
+-- name: set_monitor_heartbeat(fleet_id, pid, started_at, now)!
+-- The loop is alive; 0 rows tell it that another has taken over. Why started_at: process ids are
+-- given out again, and two namespaces have the same ones.
+-- params: fleet_id int, pid int, started_at str, now str
 -- plan: primary key
 UPDATE monitor_runtime
 SET last_tick_at = :now
-WHERE fleet_id = :fleet_id AND pid = :pid;
+WHERE fleet_id = :fleet_id AND pid = :pid AND started_at = :started_at;
 
--- name: set_monitor_unclaimed(fleet_id, pid)!
+-- name: set_monitor_unclaimed(fleet_id, pid, started_at)!
 -- The loop ends; only its owner may say so, and the rest of the row stays.
--- params: fleet_id int, pid int
+-- params: fleet_id int, pid int, started_at str
 -- plan: primary key
 UPDATE monitor_runtime
 SET pid = NULL, started_at = NULL, last_tick_at = NULL
-WHERE fleet_id = :fleet_id AND pid = :pid;
+WHERE fleet_id = :fleet_id AND pid = :pid AND started_at = :started_at;
 
 -- name: set_monitor_wake(fleet_id, now)!
 -- A wake went out; the request that may have asked for it is answered by the same write.

@@ -144,7 +144,7 @@ def in_use(tmp_path_factory: pytest.TempPathFactory) -> Iterator[sqlite3.Connect
     with opened(path) as conn:
         conn.execute(HISTORY)
         insert(conn, "refinery_schema_history", version=1, name="baseline")
-        conn.execute("UPDATE monitor_runtime SET pid = 1, started_at = NULL")
+        conn.execute("UPDATE monitor_runtime SET pid = 1, started_at = 'u', last_tick_at = NULL")
         conn.execute("UPDATE member_placements SET screen = 'gone'")
         conn.execute("DROP INDEX idx_members_one_active_monitor_per_fleet")
         insert(conn, "fleets", fleet_id=3, created_at="t")

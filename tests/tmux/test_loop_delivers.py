@@ -6,11 +6,11 @@ import os
 import signal
 import subprocess
 import time
-from contextlib import suppress
 from pathlib import Path
 
 import pytest
 
+from tests.agents.homes import INSTALLED
 from tests.harness.crew import CrewMaker
 from tests.harness.fleet import Fleet, wait_until_resting
 from tests.harness.loops import (
@@ -30,7 +30,10 @@ from tests.tmux.sending import frames, send
 
 ALICE, BOB = 3, 4
 SENDS = 60
-APART = ["unshare", "-p", "--fork", "--mount-proc"]
+APART = {
+    "unshare": ["unshare", "-p", "--fork", "--mount-proc"],
+    "codex": [str(INSTALLED / "codex"), "sandbox", "-c", 'sandbox_mode="workspace-write"'],
+}
 
 
 @pytest.fixture
@@ -187,19 +190,44 @@ def test_where_tmux_cannot_be_reached_the_message_stays_queued_and_the_sender_is
     assert registry.value("SELECT delivery_state FROM messages") == "queued"
 
 
-def test_a_message_from_inside_another_pid_namespace_is_delivered(
-    two: Fleet, cafleet: Program, registry: Registry, tmp_path: Path
+@pytest.mark.parametrize("how", APART)
+def test_from_inside_another_pid_namespace_the_loop_is_live_and_a_message_delivered(
+    two: Fleet, cafleet: Program, registry: Registry, tmp_path: Path, how: str
 ) -> None:
-    with suppress(OSError):
-        if subprocess.run([*APART, "true"], capture_output=True).returncode:
-            pytest.skip("namespaces may not be made here")
+    apart = [*APART[how], *(_writable(registry) if how == "codex" else [])]
+    try:
+        inside = subprocess.run(
+            [*apart, "sh", "-c", "echo $$"],
+            env=cafleet.environment,
+            capture_output=True,
+            timeout=60,
+        )
+    except OSError:
+        pytest.skip(f"{how} is not installed")
+    if inside.returncode:
+        pytest.skip("namespaces may not be made here")
+    assert int(inside.stdout) < 100
     with running(cafleet, registry) as loop:
-        words = ["message", "send", "--from-member-id", "3", "--to-member-id", "4", "hello"]
-        command = [*APART, cafleet.path, *words]
-        done = subprocess.run(command, env=cafleet.environment, capture_output=True, timeout=60)
-        assert (done.returncode, done.stderr) == (0, b"")
+        status = ["monitor", "status", "1"]
+        send = ["message", "send", "--from-member-id", "3", "--to-member-id", "4", "hello"]
+        for words in (status, send):
+            done = subprocess.run(
+                [*apart, cafleet.path, *words],
+                env=cafleet.environment,
+                capture_output=True,
+                timeout=60,
+            )
+            assert done.returncode == 0, done
+            assert b"no courier runs" not in done.stderr
+            assert words is send or done.stdout.startswith(b"fleet 1: running\n")
         assert settled(registry, 1)["state"] == "submitted"
         assert loops(tmp_path) == [loop.pid]
+
+
+def _writable(registry: Registry) -> list[str]:
+    """The options by which Codex lets a program write where the database is, and nowhere else."""
+    only = f'sandbox_workspace_write={{writable_roots=["{registry.path.parent}"],exclude_slash_tmp=true}}'
+    return ["-c", only, "--"]
 
 
 def test_a_gone_pane_is_tried_again_when_the_member_has_another(

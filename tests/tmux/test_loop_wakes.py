@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+import re
 import sqlite3
 import time
 from contextlib import closing
@@ -110,11 +111,12 @@ class Woken:
             "INSERT INTO monitor_runtime (fleet_id, wake_interval_seconds, wake_requested_at) "
             "VALUES (1, 600, 'x')"
         )
-        self.waker = Waker(fleet_id=1, reports=Reports(), now=lambda: NOW)
 
-    def wake(self) -> tuple[int, int] | None:
+    def wake(self, seconds: int = 0) -> tuple[int, int] | None:
+        """As a loop that was just started does it, so much later."""
+        waker = Waker(fleet_id=1, reports=Reports(), now=lambda: NOW + timedelta(seconds=seconds))
         with closing(open_database(str(self.registry.path))) as conn:
-            return self.waker.wake(conn)
+            return waker.wake(conn)
 
     def runtime(self) -> tuple[Any, ...]:
         [row] = self.registry.rows("SELECT last_wake_at, wake_requested_at FROM monitor_runtime")
@@ -156,6 +158,46 @@ def test_a_wake_tells_of_none_of_one_and_of_several(
     ]
     assert all(text.endswith(f"{director}. {PROTOCOL}") for text in frames(fleet.monitor))
     assert registry.value("SELECT screen FROM member_placements WHERE member_id = 3") == "rest"
+
+
+def test_the_age_of_a_screen_outlives_the_loop_that_saw_it_first(
+    crew: CrewMaker, registry: Registry, own_runtime: None
+) -> None:
+    fleet = crew.make("alice", monitor=True)
+    woken = Woken(fleet, registry)
+    for seconds in (0, 30, 90):
+        assert woken.wake(seconds) == (2, 1)
+    fleet.recipient.recording.command(type="a thought")
+    assert woken.wake(100) == (2, 1)
+    assert woken.wake(107) == (2, 1)
+    # A clock that was set back has seen nothing for less than no time.
+    assert woken.wake(-9) == (2, 1)
+    told = [
+        re.findall(r"3 \(alice; claude; unacked 0; ([^)]*)\)", text)
+        for text in frames(fleet.monitor)
+    ]
+    assert told == [
+        ["rest since 0s"],
+        ["rest since 30s"],
+        ["rest since 1m"],
+        ["draft since 0s"],
+        ["draft since 7s"],
+        ["draft since 0s"],
+    ]
+
+
+def test_a_wake_that_the_end_of_the_fleet_cuts_off_is_not_told_of(
+    crew: CrewMaker, cafleet: Program, registry: Registry
+) -> None:
+    fleet = crew.make(monitor=True)
+    with running(cafleet, registry, "--tick", "1", "--interval", "0") as loop:
+        registry.rows("UPDATE monitor_runtime SET wake_requested_at = ?", stamp(utc_now()))
+        wait_for(fleet.monitor.recording.received, "the wake is typed", seconds=30)
+        crew.server.run("kill-pane", "-t", fleet.monitor.pane)
+        cafleet.run("fleet", "delete", "1").ok()
+        out, err = loop.communicate(timeout=30)
+    assert (loop.returncode, err) == (0, b"")
+    assert out.decode().splitlines()[-1].endswith("monitor loop ended: the fleet was deleted")
 
 
 def test_a_wake_goes_out_without_a_director_that_can_be_read(

@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 
 from cafleet.broker import monitor
+from cafleet.broker.monitor import Claim
 from cafleet.clock import stamp
 from cafleet.errors import IntegrityError, RefusedError
 from cafleet.records import MonitorRuntime
@@ -41,8 +42,8 @@ def put(registry: Registry, **columns: Any) -> None:
     )
 
 
-def claim(conn: sqlite3.Connection, *, pid: int = 1, lock_held: bool = True) -> None:
-    monitor.claim(
+def claim(conn: sqlite3.Connection, *, pid: int = 1, lock_held: bool = True) -> Claim:
+    return monitor.claim(
         conn,
         fleet_id=1,
         pid=pid,
@@ -118,8 +119,8 @@ def test_a_pid_is_a_number_for_people(
 def test_a_first_claim_makes_the_row(registry: Registry, conn: sqlite3.Connection) -> None:
     registry.crew()
     assert monitor.runtime(conn, fleet_id=1) is None
-    claim(conn, pid=12)
     at = stamp(LATER)
+    assert claim(conn, pid=12) == Claim(fleet_id=1, pid=12, started_at=at)
     assert runtime(conn) == {
         "fleet_id": 1,
         "pid": 12,
@@ -195,17 +196,27 @@ def test_of_claims_at_once_one_wins(
 def test_only_the_owner_ticks_and_clears(registry: Registry, conn: sqlite3.Connection) -> None:
     put(registry, last_wake_at="then", wake_requested_at="now")
     before = runtime(conn)
-    assert not monitor.heartbeat(conn, fleet_id=1, pid=12, now=LATER)
-    assert not monitor.clear(conn, fleet_id=1, pid=12)
-    assert not monitor.heartbeat(conn, fleet_id=2, pid=4711, now=LATER)
+    own = Claim(fleet_id=1, pid=4711, started_at=THEN)
+    # A process id is given out again after a crash, and is another's in another namespace.
+    others = [
+        Claim(fleet_id=1, pid=12, started_at=THEN),
+        Claim(fleet_id=1, pid=4711, started_at=stamp(LATER)),
+        Claim(fleet_id=2, pid=4711, started_at=THEN),
+    ]
+    for other in others:
+        assert not monitor.heartbeat(conn, other, now=LATER)
+        assert not monitor.clear(conn, other)
+        assert not other.holds(monitor.runtime(conn, fleet_id=other.fleet_id))
     assert runtime(conn) == before
-    assert monitor.heartbeat(conn, fleet_id=1, pid=4711, now=LATER)
+    assert own.holds(monitor.runtime(conn, fleet_id=1))
+    assert monitor.heartbeat(conn, own, now=LATER)
     assert runtime(conn) == before | {"last_tick_at": stamp(LATER)}
-    assert monitor.clear(conn, fleet_id=1, pid=4711)
+    assert monitor.clear(conn, own)
     nulls = {"pid": None, "started_at": None, "last_tick_at": None}
     assert runtime(conn) == before | nulls
-    assert not monitor.heartbeat(conn, fleet_id=1, pid=4711, now=LATER)
-    assert not monitor.clear(conn, fleet_id=1, pid=4711)
+    assert not own.holds(monitor.runtime(conn, fleet_id=1))
+    assert not monitor.heartbeat(conn, own, now=LATER)
+    assert not monitor.clear(conn, own)
 
 
 def test_a_wake_answers_the_request_for_one(registry: Registry, conn: sqlite3.Connection) -> None:

@@ -13,12 +13,20 @@ class Courier:
         self.servers: dict[str | None, int] = {}
         self.schedule = Schedule(self.servers.get)
 
-    def serve(self, now: float, *rows: OwingRow, failed: bool = False) -> list[int]:
+    def serve(
+        self, now: float, *rows: OwingRow, failed: bool = False, unanswered: bool = False
+    ) -> list[int]:
         due = self.schedule.due(rows, now)
         for row in due:
             self.schedule.begin(row, now)
         served = [row.member_id for row in due]
-        self.schedule.note(rows, served, now, failed=served if failed else ())
+        self.schedule.note(
+            rows,
+            served,
+            now,
+            failed=served if failed else (),
+            unanswered=served if unanswered else (),
+        )
         return served
 
 
@@ -35,6 +43,7 @@ def owing(
         mux_pane_id=pane,
         mux_socket=socket,
         untried=int(untried),
+        typed=0,
         unreachable=int(unreachable),
     )
 
@@ -51,6 +60,16 @@ def test_a_held_notice_is_tried_every_second_then_every_five() -> None:
 
 def test_an_unreachable_pane_is_tried_every_thirty_seconds() -> None:
     assert times(Courier(), owing(unreachable=True), 100) == [0, 30, 60, 90]
+
+
+def test_a_server_that_hangs_is_asked_again_soon() -> None:
+    courier = Courier()
+    row = owing(unreachable=True)
+    assert courier.serve(0, row, unanswered=True) == [3]
+    assert courier.serve(0.5, row) == []
+    assert courier.serve(1, row, unanswered=True) == [3]
+    assert courier.serve(2, row) == [3]
+    assert courier.serve(3, row) == []
 
 
 def test_what_is_new_is_tried_at_once() -> None:

@@ -1,0 +1,61 @@
+"""Ending work on panes from another thread: at once, but for what is being typed."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from cafleet.errors import CafleetError
+
+
+class HaltedError(CafleetError):
+    """The loop ends, so nothing more is begun. Never shown."""
+
+
+class Halt:
+    """Shared by all threads that touch panes. Those that look are let go in the middle of it; a text
+    that was begun gets time for its Enter and its proof."""
+
+    def __init__(self) -> None:
+        self._changed = threading.Condition()
+        self._halted = False
+        self._typing = 0
+
+    def rest(self, seconds: float) -> None:
+        """Sleep where nothing has been typed yet.
+
+        Raises:
+            HaltedError: it was ended meanwhile.
+        """
+        with self._changed:
+            self._changed.wait_for(lambda: self._halted, seconds)
+            self._refuse_if_halted()
+
+    @contextmanager
+    def typing(self) -> Iterator[None]:
+        """For as long as the block lasts, the end waits for it.
+
+        Raises:
+            HaltedError: it was ended before.
+        """
+        with self._changed:
+            self._refuse_if_halted()
+            self._typing += 1
+        try:
+            yield
+        finally:
+            with self._changed:
+                self._typing -= 1
+                self._changed.notify_all()
+
+    def _refuse_if_halted(self) -> None:
+        if self._halted:
+            raise HaltedError("the loop ends; run it again")
+
+    def end(self, seconds: float) -> None:
+        """Let nothing more begin, and wait so long at most for what is being typed."""
+        with self._changed:
+            self._halted = True
+            self._changed.notify_all()
+            self._changed.wait_for(lambda: not self._typing, seconds)
