@@ -195,28 +195,28 @@ def test_from_inside_another_pid_namespace_the_loop_is_live_and_a_message_delive
     two: Fleet, cafleet: Program, registry: Registry, tmp_path: Path, how: str
 ) -> None:
     apart = [*APART[how], *(_writable(registry) if how == "codex" else [])]
-    try:
-        inside = subprocess.run(
-            [*apart, "sh", "-c", "echo $$"],
+
+    def inside(*words: str) -> subprocess.CompletedProcess[bytes]:
+        return subprocess.run(
+            [*apart, *words],
             env=cafleet.environment,
+            cwd=tmp_path,
             capture_output=True,
             timeout=60,
         )
+
+    try:
+        trial = inside("sh", "-c", "echo $$")
     except OSError:
         pytest.skip(f"{how} is not installed")
-    if inside.returncode:
+    if trial.returncode:
         pytest.skip("namespaces may not be made here")
-    assert int(inside.stdout) < 100
+    assert int(trial.stdout) < 100
     with running(cafleet, registry) as loop:
         status = ["monitor", "status", "1"]
         send = ["message", "send", "--from-member-id", "3", "--to-member-id", "4", "hello"]
         for words in (status, send):
-            done = subprocess.run(
-                [*apart, cafleet.path, *words],
-                env=cafleet.environment,
-                capture_output=True,
-                timeout=60,
-            )
+            done = inside(cafleet.path, *words)
             assert done.returncode == 0, done
             assert b"no courier runs" not in done.stderr
             assert words is send or done.stdout.startswith(b"fleet 1: running\n")

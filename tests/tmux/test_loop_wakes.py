@@ -190,11 +190,13 @@ def test_a_wake_that_the_end_of_the_fleet_cuts_off_is_not_told_of(
     crew: CrewMaker, cafleet: Program, registry: Registry
 ) -> None:
     fleet = crew.make(monitor=True)
+    fleet.monitor.recording.command(draw_delay=1000.0)
     with running(cafleet, registry, "--tick", "1", "--interval", "0") as loop:
         registry.rows("UPDATE monitor_runtime SET wake_requested_at = ?", stamp(utc_now()))
         wait_for(fleet.monitor.recording.received, "the wake is typed", seconds=30)
+        registry.rows("UPDATE fleets SET deleted_at = ?", stamp(utc_now()))
+        time.sleep(1)
         crew.server.run("kill-pane", "-t", fleet.monitor.pane)
-        cafleet.run("fleet", "delete", "1").ok()
         out, err = loop.communicate(timeout=30)
     assert (loop.returncode, err) == (0, b"")
     assert out.decode().splitlines()[-1].endswith("monitor loop ended: the fleet was deleted")
