@@ -8,6 +8,7 @@ PYTEST_FLAGS ?= -n 3 --dist loadgroup
 AGENT_FLAGS ?= -v -rP
 AGENT_SENDS ?= 50
 SOAK_SENDS ?= 1000
+SOAK_RACES ?= 50
 SOAK_FLAGS ?=
 SOAK_PROCESSES ?= 50
 SOAK_MESSAGES ?= 10000
@@ -37,7 +38,10 @@ test-agents: .venv tmux ## install the real agents from npm into .agents and tes
 	@tools/install-agents
 	@AGENT_SENDS=$(AGENT_SENDS) $(BIN)/python -m pytest -m agents $(AGENT_FLAGS)
 
-soak: soak-messages soak-deliveries ## both soaks
+soak: soak-loops soak-messages soak-deliveries ## all soaks
+
+soak-loops: .venv tmux ## SOAK_RACES races of two loops of one fleet
+	@$(BIN)/python -m tests.faults.loop_race --rounds $(SOAK_RACES)
 
 soak-messages: .venv tmux ## SOAK_PROCESSES send SOAK_MESSAGES, others read; they and couriers killed
 	@$(BIN)/python -m tests.faults.message_soak --processes $(SOAK_PROCESSES) \

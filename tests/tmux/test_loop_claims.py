@@ -14,13 +14,15 @@ import pytest
 
 from cafleet.clock import stamp, utc_now
 from cafleet.courier.process_lock import ProcessLock, loop_lock_path
+from tests.faults.loop_race import let_race
 from tests.harness.crew import CrewMaker
 from tests.harness.database import Database
 from tests.harness.loops import owner, running, wait_for_owner
 from tests.harness.program import Program
 from tests.harness.waiting import wait_for
 
-ROUNDS = 6
+# `make soak` has two of them race fifty times.
+RACES = (2, 3, 2, 3, 2, 3)
 
 
 @pytest.fixture
@@ -52,22 +54,8 @@ def ended(process: subprocess.Popen[bytes]) -> tuple[int, str]:
 def test_of_loops_that_start_at_once_exactly_one_runs(
     fleet_id: int, cafleet: Program, registry: Database
 ) -> None:
-    for _ in range(ROUNDS):
-        let_three_race(cafleet, registry)
-
-
-def let_three_race(cafleet: Program, registry: Database) -> None:
-    started = [cafleet.start("monitor", "run", "1") for _ in range(3)]
-    wait_for(lambda: sum(p.poll() is None for p in started) == 1, "one is left", seconds=30)
-    [survivor] = [process for process in started if process.poll() is None]
-    wait_for(lambda: owner(registry) == survivor.pid, "it has the claim")
-    for process in started:
-        if process is not survivor:
-            code, stderr = ended(process)
-            assert code == 1
-            assert "already running" in stderr or "another loop" in stderr
-    survivor.kill()
-    survivor.communicate()
+    for count in RACES:
+        let_race(cafleet, registry, count)
 
 
 @pytest.fixture
