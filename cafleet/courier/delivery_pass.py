@@ -139,43 +139,52 @@ class Pass:
             if typed:
                 drafts[target.pane] = self._draft(target, typed)
         unproven = list(drafts.values())
-        for pane, outcome in submit(mux, unproven, fresh=False, sleep=self._halt.rest):
-            self._settle(drafts[pane], outcome)
+        for outcomes in submit(mux, unproven, fresh=False, sleep=self._halt.rest):
+            self._settle(drafts, outcomes)
         return [draft.target for draft in drafts.values()]
 
     def _deliver(self, mux: Multiplexer, targets: Sequence[Target]) -> None:
         seen = look_for_rest(mux, targets, sleep=self._halt.rest)
         self._remember(targets, seen)
         with self._halt.typing():
-            drafts = {}
+            drafts = self._mark_typed(targets, seen)
             for target in targets:
                 sight = seen[target.pane]
-                marked = self._mark_typed(target, sight)
-                if marked:
-                    drafts[target.pane] = self._draft(target, marked)
                 if not is_at_rest(sight):
                     self._postpone(target, sight.owed_state, sight.reason)
-                if not marked:
+                if target.pane not in drafts:
                     self._let_go(target, Ending.UNANSWERED if sight.unanswered else Ending.SERVED)
-            for pane, outcome in type_and_submit(mux, drafts):
-                self._settle(drafts[pane], outcome)
+            for outcomes in type_and_submit(mux, drafts):
+                self._settle(drafts, outcomes)
 
-    def _mark_typed(self, target: Target, sight: Sight) -> list[OwedRow]:
-        """Commit, before the first byte, what is now being typed of that which is owed to a member.
+    def _mark_typed(self, targets: Sequence[Target], seen: Mapping[str, Sight]) -> dict[str, Draft]:
+        """Commit, before the first byte, what is now being typed; it, by pane.
+
+        One commit for all, since each waits for the disk.
+        """
+        chosen = {target.pane: self._typable(target, seen[target.pane]) for target in targets}
+        message_ids = [row.message_id for rows in chosen.values() for row in rows]
+        if not message_ids:
+            return {}
+        marked = set(deliveries.mark_typed(self._conn, message_ids=message_ids, now=self._now()))
+        drafts = {}
+        for target in targets:
+            rows = [row for row in chosen[target.pane] if row.message_id in marked]
+            if rows:
+                drafts[target.pane] = self._draft(target, rows)
+        return drafts
+
+    def _typable(self, target: Target, sight: Sight) -> list[OwedRow]:
+        """What may be typed of that which is owed to a member.
 
         At rest that is everything; into the queue of a working agent with an empty composer goes
         only what is urgent or has been held for too long; in no other state anything.
         """
-        owed = self._owed(target)
-        if not is_at_rest(sight):
-            queueing = sight.look.state is ScreenState.WORKING and not sight.look.composer
-            owed = [row for row in owed if queueing and self._may_queue(row)]
-        if not owed:
+        if is_at_rest(sight):
+            return self._owed(target)
+        if sight.look.state is not ScreenState.WORKING or sight.look.composer:
             return []
-        marked = deliveries.mark_typed(
-            self._conn, message_ids=[row.message_id for row in owed], now=self._now()
-        )
-        return [row for row in owed if row.message_id in marked]
+        return [row for row in self._owed(target) if self._may_queue(row)]
 
     def _may_queue(self, row: OwedRow) -> bool:
         if row.urgent:
@@ -192,19 +201,23 @@ class Pass:
             message_ids=[row.message_id for row in rows],
         )
 
-    def _settle(self, draft: Draft, outcome: Outcome) -> None:
-        state = _SETTLED_AS.get(outcome.fate)
-        if state is None:
-            state = DeliveryState.UNREACHABLE if outcome.gone else DeliveryState.HELD
-        deliveries.settle(
-            self._conn,
-            message_ids=draft.message_ids,
-            state=state,
-            reason=None if outcome.fate is Fate.SUBMITTED else outcome.evidence,
-            evidence=outcome.evidence,
-            now=self._now(),
-        )
-        self._let_go(draft.target)
+    def _settle(self, drafts: Mapping[str, Draft], outcomes: Mapping[str, Outcome]) -> None:
+        """Note what has become of some drafts, the same outcomes in one commit."""
+        for outcome in set(outcomes.values()):
+            settled = [drafts[pane] for pane, found in outcomes.items() if found == outcome]
+            state = _SETTLED_AS.get(outcome.fate)
+            if state is None:
+                state = DeliveryState.UNREACHABLE if outcome.gone else DeliveryState.HELD
+            deliveries.settle(
+                self._conn,
+                message_ids=[each for draft in settled for each in draft.message_ids],
+                state=state,
+                reason=None if outcome.fate is Fate.SUBMITTED else outcome.evidence,
+                evidence=outcome.evidence,
+                now=self._now(),
+            )
+            for draft in settled:
+                self._let_go(draft.target)
 
     def _postpone(self, target: Target, state: DeliveryState, reason: str) -> None:
         deliveries.postpone(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Sequence
+from functools import lru_cache
 
 import msgspec
 
@@ -108,7 +109,13 @@ def _sight(target: Target, picture: Picture | MultiplexerError) -> Sight:
         window=target.window,
     ):
         return _gone("the pane is another's now")
-    return Sight(look=judge(picture, target.agent), picture=picture)
+    return Sight(look=_judged(picture, target.agent), picture=picture)
+
+
+# Most panes show what they showed at the last look, and a fleet may have many.
+@lru_cache(maxsize=256)
+def _judged(picture: Picture, agent: CodingAgent) -> Look:
+    return judge(picture, agent)
 
 
 def _gone(cue: str) -> Sight:

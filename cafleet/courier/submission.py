@@ -152,9 +152,9 @@ def type_and_submit(
     drafts: Mapping[str, Draft],
     *,
     sleep: Callable[[float], None] = time.sleep,
-) -> Iterator[tuple[str, Outcome]]:
-    """Type each draft into its pane, side by side; pane ids and outcomes, each as soon as it is
-    known.
+) -> Iterator[dict[str, Outcome]]:
+    """Type each draft into its pane, side by side; the outcomes by pane, those of one look
+    together and as soon as they are known.
 
     The caller holds the panes' locks and has just found them at rest.
     """
@@ -164,7 +164,8 @@ def type_and_submit(
         for pane, error in failed.items()
         if not isinstance(error, MultiplexerTimeoutError)
     }
-    yield from refused.items()
+    if refused:
+        yield refused
     typed = [draft for pane, draft in drafts.items() if pane not in refused]
     if typed:
         sleep(PASTE_SECONDS)
@@ -177,7 +178,7 @@ def submit(
     *,
     fresh: bool = True,
     sleep: Callable[[float], None] = time.sleep,
-) -> Iterator[tuple[str, Outcome]]:
+) -> Iterator[dict[str, Outcome]]:
     """Press Enter on drafts that were pasted, each as often as the looks call for it.
 
     ``fresh`` as opposed to those of another process, which may not even have come to the paste.
@@ -193,9 +194,9 @@ def submit(
             mux.enter([each.draft.target.pane for each in ready])
             for each in ready:
                 each.entered()
-        for each in going:
-            if each.outcome is not None:
-                yield each.draft.target.pane, each.outcome
+        known = {each.draft.target.pane: each.outcome for each in going if each.outcome is not None}
+        if known:
+            yield known
         going = [each for each in going if each.outcome is None]
         if going:
             sleep(LOOK_SECONDS)

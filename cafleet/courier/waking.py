@@ -68,7 +68,8 @@ class Waker:
             watched, director = self._watch(conn, active, database_id)
             draft = Draft(target=target, text=wake_line(self._fleet_id, watched, director))
             with self._halt.typing():
-                [(_, outcome)] = type_and_submit(mux, {target.pane: draft})
+                [outcomes] = type_and_submit(mux, {target.pane: draft})
+                outcome = outcomes[target.pane]
                 if outcome.fate is not Fate.SUBMITTED:
                     self._reports.trouble(
                         "wake",

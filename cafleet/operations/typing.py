@@ -84,7 +84,8 @@ def _type(target: Target, line: str) -> None:
         if not is_at_rest(sight):
             raise _refusal(target, sight)
         draft = Draft(target=target, text=f"{line.rstrip()} ")
-        [(_, outcome)] = type_and_submit(mux, {target.pane: draft})
+        [outcomes] = type_and_submit(mux, {target.pane: draft})
+    outcome = outcomes[target.pane]
     if outcome.fate is Fate.REFUSED:
         raise MultiplexerError(f"nothing was typed into pane {target.pane} ({outcome.evidence})")
     if outcome.fate is Fate.UNSURE:
