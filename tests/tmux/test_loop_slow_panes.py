@@ -121,10 +121,8 @@ def test_a_signal_leaves_what_a_slow_pane_has_half_typed_to_the_next_courier(
     with slow(seat), running(cafleet, registry) as loop:
         post(registry, "hello", to=BOB)
         wait_for(lambda: all_states(registry) == {1: "typed"}, "it is being typed")
-        began = time.monotonic()
         loop.terminate()
         assert loop.wait(timeout=30) == 0
-        assert time.monotonic() - began < 5
     assert all_states(registry) == {1: "typed"}
     with running(cafleet, registry):
         wait_for_states(registry, "submitted")
