@@ -22,7 +22,8 @@ COMPILE := $(UV) pip compile pyproject.toml --quiet --universal --generate-hashe
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
 .DELETE_ON_ERROR:
-.PHONY: help .venv tmux chromium demo test test-agents soak soak-deliveries soak-messages check \
+.PHONY: help .venv tmux chromium demo test test-agents soak soak-loops soak-messages soak-deliveries \
+	check \
 	generate verify format format-check lint types imports sql-lint wheel-smoke lock clean
 
 help: ## list these targets
