@@ -23,8 +23,7 @@ COMPILE := $(UV) pip compile pyproject.toml --quiet --universal --generate-hashe
 .NOTPARALLEL:
 .DELETE_ON_ERROR:
 .PHONY: help .venv tmux chromium demo test test-agents soak soak-loops soak-messages soak-deliveries \
-	check \
-	generate verify format format-check lint types imports sql-lint wheel-smoke lock clean
+	check generate verify format format-check lint types imports sql-lint wheel-smoke lock clean
 
 help: ## list these targets
 	@awk 'BEGIN { FS = ":.*## " } /^[.a-z-]+:.*## / { printf "  %-15s %s\n", $$1, $$2 }' Makefile
