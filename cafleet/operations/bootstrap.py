@@ -106,12 +106,13 @@ def _make(
         # Another may have made this pane its Director while this one waited for the write lock.
         _refuse_tagged(conn, detect_caller(), database_id)
         tag = _tag(database_id, made.fleet_id, made.monitor_member_id)
-        _sweep(mux, tag)
+        home_tag = _tag(database_id, made.fleet_id, made.director_member_id)
+        _sweep(mux, tag, home_tag)
         handover = Handover(mux, opening, tag, director_member_id=made.director_member_id)
         undo.append(handover.undo)
         opened = handover.open(caller.pane, limit=SPLIT_SECONDS)
         undo.append(lambda failure: _untag(mux, caller.pane, failure))
-        mux.set_tag(caller.pane, _tag(database_id, made.fleet_id, made.director_member_id))
+        mux.set_tag(caller.pane, home_tag)
         return OpenedPane(session=opened.session, window=opened.window, pane=opened.pane)
 
     try:
@@ -171,11 +172,14 @@ def _tag(database_id: str, fleet_id: int, member_id: int) -> PaneTag:
     return PaneTag(database_id=database_id, fleet_id=fleet_id, member_id=member_id)
 
 
-def _sweep(mux: Multiplexer, tag: PaneTag) -> None:
-    """Close what is left of a bootstrap that ended before its commit: its ids are minted again."""
+def _sweep(mux: Multiplexer, monitor_tag: PaneTag, director_tag: PaneTag) -> None:
+    """Close the monitor's pane that a bootstrap has left which ended before its commit, and free the
+    pane it was called from: its ids are minted again."""
     for pane, text in mux.tagged_panes().items():
-        if text == tag.text():
+        if text == monitor_tag.text():
             mux.kill(pane, missing_ok=True)
+        elif text == director_tag.text():
+            mux.set_tag(pane, None)
 
 
 def _untag(mux: Multiplexer, pane: str, failure: BaseException) -> None:

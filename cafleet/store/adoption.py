@@ -50,17 +50,22 @@ def copy_aside(path: str, version: int, now: datetime) -> str:
         DatabaseError: the copy cannot be written; none is left.
     """
     copy = f"{path}.published-v{version}-{now:%Y%m%dT%H%M%S%f}.bak"
+    # A copy that a crash has cut off must not look like one; the next setup begins it anew.
+    begun = f"{path}.published.part"
     try:
-        os.close(os.open(copy, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600))
+        if os.path.lexists(begun):
+            os.unlink(begun)
+        os.close(os.open(begun, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600))
     except OSError as failure:
         raise DatabaseError(
             f"no copy of the database can be made at {copy} ({failure.strerror}); nothing was changed"
         ) from failure
     try:
-        with closing(connect(path)) as source, closing(connect(copy)) as target, translated():
+        with closing(connect(path)) as source, closing(connect(begun)) as target, translated():
             source.backup(target)
+        os.rename(begun, copy)
     except BaseException:
-        os.unlink(copy)
+        os.unlink(begun)
         raise
     return copy
 

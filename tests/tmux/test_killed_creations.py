@@ -1,0 +1,166 @@
+"""`fleet create` and `member create` killed before every statement, file operation and call of tmux."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from functools import partial
+from pathlib import Path
+
+from tests.harness.crew import CrewMaker
+from tests.harness.database import Database
+from tests.harness.dying import kill_at_each_step, run_program
+from tests.harness.journals import Recorders
+from tests.harness.loops import end_loops
+from tests.harness.program import Program
+from tests.harness.registry import Registry
+from tests.harness.tmux import TmuxServer
+from tests.harness.waiting import wait_for
+
+FLEET = ("fleet", "create", "--name", "n", "--coding-agent", "claude", "--json")
+MEMBER = (
+    "member",
+    "create",
+    "--fleet-id",
+    "1",
+    "--name",
+    "n",
+    "--description",
+    "d",
+    "--json",
+    "hi",
+)
+
+
+class Killing:
+    """A creation from the pane ``home`` that is killed at each of its steps."""
+
+    def __init__(
+        self,
+        cafleet: Program,
+        database: Database,
+        server: TmuxServer,
+        recorders: Recorders,
+        home: str,
+    ) -> None:
+        # What is in a pane does not matter here, and a shell is there at once.
+        (recorders.programs / "claude").write_text("#!/bin/sh\nexec sleep 1000\n")
+        self.cafleet, self.database, self.server, self.home = cafleet, database, server, home
+        self.panes = self._panes()
+        self.environment = {**cafleet.environment, **server.inside(home)}
+        self._database_file = database.path.read_bytes()
+        self._known: set[str] = set()
+
+    def _panes(self) -> dict[str, str]:
+        lines = self.server.run("list-panes", "-a", "-F", "#{pane_id} #{@cafleet}").splitlines()
+        return {pane: tag for pane, _, tag in (line.partition(" ") for line in lines)}
+
+    def new_panes(self) -> dict[str, str]:
+        """The panes that were opened, and their tags."""
+        return {pane: tag for pane, tag in self._panes().items() if pane not in self.panes}
+
+    def before(self) -> None:
+        end_loops(self.database.path.parents[1])
+        for pane in self.new_panes():
+            self.server.run("kill-pane", "-t", pane, check=False)
+        for pane, tag in self.panes.items():
+            words = [tag] if tag else []
+            self.server.run(
+                "set-option", *([] if tag else ["-u"]), "-p", "-t", pane, "@cafleet", *words
+            )
+        for end in ("-wal", "-shm"):
+            self.database.path.with_name(f"{self.database.path.name}{end}").unlink(missing_ok=True)
+        self.database.path.write_bytes(self._database_file)
+
+    def run(self, work: tuple[str, ...], check: Callable[[], None]) -> int:
+        """Kill it at each step, and ``check`` every state that this leaves; how many steps it has."""
+
+        def after() -> None:
+            self.database.check()
+            tags = sorted(tag.partition(" ")[2] for tag in self._panes().values())
+            # Most steps leave what the step before has left, but for times and panes' ids.
+            rows = [
+                re.sub(r"'(%\d+|\d{4}-\d\d-\d\dT.*?)'", "''", each) for each in self.database.dump()
+            ]
+            state = repr((rows, tags))
+            if state not in self._known:
+                self._known.add(state)
+                check()
+
+        return kill_at_each_step(
+            partial(run_program, *work),
+            self.database.path.parent,
+            environment=self.environment,
+            before=self.before,
+            after=after,
+        )
+
+    def count(self, table: str) -> int:
+        found: int = self.database.value(f"SELECT count(*) FROM {table}")
+        return found
+
+
+def test_a_fleet_whose_creation_is_killed_is_whole_or_not_there(
+    cafleet: Program, registry: Registry, tmux_server: TmuxServer, recorders: Recorders
+) -> None:
+    cafleet.environment["CAFLEET_DATABASE_URL"] = registry.url
+    home = tmux_server.session("main")
+    other = tmux_server.session("other")
+    killing = Killing(cafleet, registry, tmux_server, recorders, home)
+
+    def check() -> None:
+        left = killing.count("fleets")
+        rows = [killing.count("members"), killing.count("member_placements")]
+        assert rows == ([2, 2] if left else [0, 0])
+        untagged = [pane for pane, tag in killing.new_panes().items() if not tag]
+        assert len(untagged) <= 1
+        # Somebody else may well be the next.
+        made = cafleet.run(*FLEET, pane=other).json()
+        assert made["fleet_id"] == left + 1
+        if left:
+            cafleet.run("fleet", "delete", "1", "--kill-panes").ok()
+        again = cafleet.run(*FLEET, pane=home).json()
+        ends = [
+            made["monitor"]["placement"]["mux_pane_id"],
+            again["monitor"]["placement"]["mux_pane_id"],
+        ]
+        assert sorted([*ends, *untagged]) == sorted(killing.new_panes())
+        for fleet_id in (made["fleet_id"], again["fleet_id"]):
+            cafleet.run("fleet", "delete", str(fleet_id), "--kill-panes").ok()
+        wait_for(lambda: [*killing.new_panes()] == untagged, "the panes are closed")
+
+    assert killing.run(FLEET, check) > 30
+
+
+def test_a_member_whose_creation_is_killed_is_whole_or_pending_or_not_there(
+    crew: CrewMaker,
+    cafleet: Program,
+    registry: Registry,
+    tmux_server: TmuxServer,
+    recorders: Recorders,
+    tmp_path: Path,
+) -> None:
+    fleet = crew.make()
+    prompt = tmp_path / "long.txt"
+    prompt.write_text("word " * 5000)
+    killing = Killing(cafleet, registry, tmux_server, recorders, fleet.director.pane)
+
+    def check() -> None:
+        members = registry.rows("SELECT member_id, status FROM members WHERE member_id > 2")
+        assert members in ([], [(3, "active")])
+        tags = killing.new_panes()
+        assert len(tags) <= 1
+        made = cafleet.run(*MEMBER, pane=fleet.director.pane).json()
+        assert made["member_id"] == 3 + len(members)
+        cafleet.run("member", "delete", str(made["member_id"])).ok()
+        for member_id, _ in members:
+            cafleet.run("member", "delete", str(member_id)).ok()
+        # What was opened for a member that is still pending is known by its tag, and doctor tells it.
+        left = killing.new_panes()
+        said = cafleet.run("doctor", "--json").json()
+        orphans = {each["pane_id"] for each in said["orphan_panes"]}
+        assert {pane for pane, tag in left.items() if tag} <= orphans
+        assert [*registry.path.parent.glob("*prompt*")] == []
+
+    work = (*MEMBER[:-1], "--file", str(prompt))
+    assert killing.run(work, check) > 20
