@@ -19,6 +19,9 @@ _LONGEST = (
     "test_field_cases_spawn",
     "test_loop_",
     "test_delivery_soak",
+    "test_killed_",
+    "test_message_soak",
+    "test_disks",
 )
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Callable
 from functools import partial
@@ -157,8 +158,8 @@ def test_a_member_whose_creation_is_killed_is_whole_or_pending_or_not_there(
             cafleet.run("member", "delete", str(member_id)).ok()
         # What was opened for a member that is still pending is known by its tag, and doctor tells it.
         left = killing.new_panes()
-        said = cafleet.run("doctor", "--json").json()
-        orphans = {each["pane_id"] for each in said["orphan_panes"]}
+        said = cafleet.run("doctor", "--json", pane=fleet.director.pane).stdout
+        orphans = {each["pane_id"] for each in json.loads(said)["database"]["orphan_panes"]}
         assert {pane for pane, tag in left.items() if tag} <= orphans
         assert [*registry.path.parent.glob("*prompt*")] == []
 
