@@ -56,17 +56,17 @@ def copy_aside(path: str, version: int, now: datetime) -> str:
         if os.path.lexists(begun):
             os.unlink(begun)
         os.close(os.open(begun, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600))
+        try:
+            with closing(connect(path)) as source, closing(connect(begun)) as target, translated():
+                source.backup(target)
+            os.rename(begun, copy)
+        except BaseException:
+            os.unlink(begun)
+            raise
     except OSError as failure:
         raise DatabaseError(
             f"no copy of the database can be made at {copy} ({failure.strerror}); nothing was changed"
         ) from failure
-    try:
-        with closing(connect(path)) as source, closing(connect(begun)) as target, translated():
-            source.backup(target)
-        os.rename(begun, copy)
-    except BaseException:
-        os.unlink(begun)
-        raise
     return copy
 
 
