@@ -25,6 +25,7 @@ from hypothesis.stateful import (
 )
 
 from cafleet.broker import deliveries, lifecycle, members, messages, registration
+from cafleet.broker.consistency import row_faults
 from cafleet.clock import stamp
 from cafleet.errors import CafleetError, RefusedError, UnknownIdError
 from cafleet.records import DeliveryState
@@ -68,6 +69,7 @@ class RegistryMachine(RuleBasedStateMachine):
         path = Path(self.folder.name) / "fleet.db"
         path.write_bytes(bytes_of(version, published))
         self.conn = connect(str(path))
+        self.is_migrated = version > 0
         if version:
             self.model = of_a_predecessor()
         return multiple(*self.model.people)
@@ -76,6 +78,9 @@ class RegistryMachine(RuleBasedStateMachine):
         with closing(self.conn):
             assert self.conn.execute("PRAGMA integrity_check").fetchall() == [("ok",)]
             assert self.conn.execute("PRAGMA foreign_key_check").fetchall() == []
+            found = [each for _, faults in row_faults(self.conn) for each in faults]
+            # The rows of predecessors hold cards that are no JSON.
+            assert self.is_migrated or found == []
         self.folder.cleanup()
 
     def tick(self) -> str:
