@@ -25,7 +25,7 @@ from tests.harness.tmux import TmuxServer
 from tests.harness.waiting import wait_for
 
 # The first start unpacks and migrates, and machines are busy.
-START_SECONDS = 240.0
+START_SECONDS = 480.0
 ANSWER_SECONDS = 60.0
 _OPENING = 40
 
