@@ -22,6 +22,7 @@ _LONGEST = (
     "test_killed_",
     "test_message_soak",
     "test_disks",
+    "test_page_",
 )
 
 

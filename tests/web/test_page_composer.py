@@ -140,7 +140,7 @@ def test_a_failed_send_keeps_the_draft_and_can_be_tried_again(
     window.route("**/api/messages/send", answer)
     text.fill("@ann hi")
     text.press("Enter")
-    expect(window.get_by_role("alert")).to_contain_text("may have been stored")
+    expect(window.get_by_role("alert")).to_contain_text("may be stored")
     expect(text).to_have_value("@ann hi")
     fails = False
     window.get_by_role("button", name="Retry sending").click()

@@ -52,7 +52,7 @@ def test_the_life_line_of_a_delivery(program: Program, registry: Registry, windo
     message = registry.message(DIRECTOR, ANN, "review this", delivery_state="held")
     registry.rows(
         "INSERT INTO delivery_events (message_id, at, state, reason, evidence) "
-        "VALUES (?, ?, 'held', 'working', ?)",
+        "VALUES (?, ?, 'held', 'working: 3 s', ?)",
         message,
         after(5),
         "<b>esc to interrupt</b>",
@@ -64,8 +64,8 @@ def test_the_life_line_of_a_delivery(program: Program, registry: Registry, windo
     button.click()
     life = panel.locator(".life")
     expect(life.get_by_role("listitem")).to_have_count(2)
-    expect(life).to_contain_text("working – <b>esc to interrupt</b>")
-    expect(life).to_contain_text("held (working). The recipient's agent is not at rest")
+    expect(life).to_contain_text("working: 3 s – <b>esc to interrupt</b>")
+    expect(life).to_contain_text("held (working: 3 s). The agent works; the notice is typed")
     expect(button).to_have_attribute("aria-expanded", "true")
     # It follows what happens while it is unfolded.
     program.run("message", "ack", str(message)).ok()

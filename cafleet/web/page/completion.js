@@ -20,7 +20,11 @@ export function completion(text, { members, onChange }) {
     "aria-label": "Members",
     hidden: true,
   });
-  for (const [name, value] of [["autocomplete", "list"], ["controls", "completion"], ["haspopup", "listbox"]]) {
+  for (const [name, value] of [
+    ["autocomplete", "list"],
+    ["controls", "completion"],
+    ["haspopup", "listbox"],
+  ]) {
     text.setAttribute(`aria-${name}`, value);
   }
   let offered = [];

@@ -9,7 +9,7 @@ import { read } from "./mentions.js";
 // A draft outlives a look at another fleet.
 const drafts = new Map();
 
-/** The composer: `{ element, setMembers(members) }`; `onSent()` is called after a message was stored. */
+/** The composer: `{ element, setMembers(members) }`. `onSent()` is called after each message. */
 export function composer({ fleetId, onSent }) {
   // Who leaves the view while a message is under way has still sent it.
   const api = client(fleetId, new AbortController().signal);
@@ -72,7 +72,11 @@ export function composer({ fleetId, onSent }) {
       sending = false;
       if (!(error instanceof Refused || error instanceof Unreachable)) throw error;
       changed();
-      const retry = el("button", { type: "button", onclick: send, "aria-label": "Retry sending" }, "Retry");
+      const retry = el(
+        "button",
+        { type: "button", onclick: send, "aria-label": "Retry sending" },
+        "Retry",
+      );
       outcome.replaceChildren(`${failure(error)} `, retry);
     }
   }
@@ -125,5 +129,5 @@ function recipient({ problem, to, name }, text) {
 
 function failure(error) {
   if (error instanceof Refused) return error.message;
-  return `${error.message} The message may have been stored: look at the timeline before you retry.`;
+  return `${error.message} The message may be stored: look at the timeline before you retry.`;
 }

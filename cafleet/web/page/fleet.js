@@ -45,7 +45,11 @@ export function fleetView(fleetId) {
   const watch = monitor({ api, onPending: people.showPending });
 
   const side = el("div", { class: "side", id: "side" }, watch.element, people.element);
-  const unfold = el("button", { type: "button", class: "unfold", "aria-controls": "side" }, "Members and monitor");
+  const unfold = el(
+    "button",
+    { type: "button", class: "unfold", "aria-controls": "side" },
+    "Members and monitor",
+  );
   setAttribute(unfold, "aria-expanded", "false");
   unfold.addEventListener("click", () => {
     setAttribute(unfold, "aria-expanded", String(side.classList.toggle("open")));

@@ -22,9 +22,20 @@ export const full = (stamp) => formatted(FULL, stamp);
 /** Whole seconds as `42 s`, `5 min`, `3 h 20 min` or `4 d 2 h`. */
 export function duration(seconds) {
   if (seconds < 60) return `${seconds} s`;
-  if (seconds < 3600) return joined(seconds, [[60, "min"], [1, "s"]]);
-  if (seconds < 86400) return joined(seconds, [[3600, "h"], [60, "min"]]);
-  return joined(seconds, [[86400, "d"], [3600, "h"]]);
+  if (seconds < 3600)
+    return joined(seconds, [
+      [60, "min"],
+      [1, "s"],
+    ]);
+  if (seconds < 86400)
+    return joined(seconds, [
+      [3600, "h"],
+      [60, "min"],
+    ]);
+  return joined(seconds, [
+    [86400, "d"],
+    [3600, "h"],
+  ]);
 }
 
 function joined(seconds, units) {

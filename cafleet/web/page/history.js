@@ -52,9 +52,7 @@ export class History {
 
   /** The id after the newest delivery below `low` that may still change, or null. */
   #afterDue(low) {
-    const due = this.messages.find(
-      (each) => each.message_id < low && each.status !== "completed",
-    );
+    const due = this.messages.find((each) => each.message_id < low && each.status !== "completed");
     return due === undefined ? null : due.message_id + 1;
   }
 }

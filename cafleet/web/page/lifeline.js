@@ -3,7 +3,7 @@
 import { el, setAttribute } from "./dom.js";
 import { full, visible } from "./format.js";
 import { Part } from "./part.js";
-import { acknowledged, NOTICE } from "./states.js";
+import { acknowledged, meaning } from "./states.js";
 
 let count = 0;
 
@@ -50,12 +50,15 @@ function account(message, why) {
   const reason = why.reason === null ? "" : ` (${visible(why.reason)})`;
   return [
     el("ol", {}, ...steps),
-    el("p", {}, el("strong", {}, `${why.state}${reason}`), `. ${NOTICE[why.state] ?? ""}`),
+    el("p", {}, el("strong", {}, `${why.state}${reason}`), `. ${meaning(why.state, why.reason)}`),
   ];
 }
 
 function step(at, state, reason, evidence) {
-  const details = [reason, evidence].filter((text) => text).map(visible).join(" – ");
+  const details = [reason, evidence]
+    .filter((text) => text)
+    .map(visible)
+    .join(" – ");
   return el(
     "li",
     {},

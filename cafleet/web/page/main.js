@@ -48,7 +48,10 @@ function tellContact() {
   setAttribute(badge, "data-state", state);
   setText(badge, words[state]);
 }
-for (const [news, answered] of [["answer", true], ["silence", false]]) {
+for (const [news, answered] of [
+  ["answer", true],
+  ["silence", false],
+]) {
   contact.addEventListener(news, () => {
     reached = answered;
     tellContact();

@@ -26,7 +26,11 @@ export function memberPanel({ fleetId, memberId, signal }) {
       "div",
       { class: "title" },
       title,
-      el("a", { class: "close", href: address(fleetId), "aria-label": "Close the member's panel" }, "×"),
+      el(
+        "a",
+        { class: "close", href: address(fleetId), "aria-label": "Close the member's panel" },
+        "×",
+      ),
     ),
     description,
     facts,
@@ -85,7 +89,12 @@ function listing({ api, fleetId }, memberId, which, nothing) {
     empty.hidden = history.messages.length > 0;
   };
   const part = new Part({ name: which, load: () => history.refresh(), show, signal: api.signal });
-  const older = new Part({ name: `earlier messages`, load: () => history.earlier(), show, signal: api.signal });
+  const older = new Part({
+    name: "earlier messages",
+    load: () => history.earlier(),
+    show,
+    signal: api.signal,
+  });
   const earlier = el(
     "button",
     { type: "button", hidden: true, onclick: () => older.refresh() },

@@ -2,7 +2,8 @@
 
 const ALL = "all";
 // What could not be typed, or would not be seen, is addressed by its number.
-const UNTYPABLE = /^\s*$|^\s|\s$|[\p{Cc}\p{Zl}\p{Zp}\u200b\u200e\u200f\u202a-\u202e\u2060-\u2069\ufeff]/u;
+const UNTYPABLE =
+  /^\s*$|^\s|\s$|[\p{Cc}\p{Zl}\p{Zp}\u200b\u200e\u200f\u202a-\u202e\u2060-\u2069\ufeff]/u;
 
 /**
  * Read a draft against the active members.
@@ -34,7 +35,7 @@ export function mention(member, members) {
   return sure ?? `#${member.member_id}`;
 }
 
-/** The members whose name holds what is being written after the @, those that begin with it first. */
+/** The members whose name holds what is written after the @, those that begin with it first. */
 export function complete(query, members) {
   const wanted = query.toLowerCase();
   const places = [EVERYONE, ...members].map((member) => [place(member, wanted), member]);
@@ -63,7 +64,8 @@ function longest(text, members) {
     let best = { found: [], length: 0 };
     for (const member of [EVERYONE, ...members]) {
       for (const form of forms(member)) {
-        const fits = same(text.slice(0, form.length), form) && /^(\s|$)/.test(text.slice(form.length));
+        const fits =
+          same(text.slice(0, form.length), form) && /^(\s|$)/.test(text.slice(form.length));
         if (fits && form.length > best.length) best = { found: [member], length: form.length };
         else if (fits && form.length === best.length) best.found.push(member);
       }

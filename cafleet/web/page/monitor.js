@@ -8,7 +8,7 @@ import { Part } from "./part.js";
 const STALE_TICKS = 3;
 const STALE_SECONDS = 15;
 
-/** The card: `{ element, refresh() }`. `onPending(members)` is given what each member has waiting. */
+/** The card: `{ element, refresh() }`. `onPending(members)` is told what each has waiting. */
 export function monitor({ api, onPending }) {
   const state = el("strong", { class: "state" });
   const tick = el("dd");

@@ -12,5 +12,20 @@ export const NOTICE = {
   seen: "The recipient has read it.",
 };
 
+const HELD = {
+  working: "The agent works; the notice is typed when it rests.",
+  draft: "Somebody's text stands in the composer: submit or clear it in the pane.",
+  awaiting: "The agent asks something: answer it in the pane.",
+  blocked: "The pane is in copy mode, or its input is switched off.",
+  shell: "The agent has exited: start it again in its pane, or delete the member.",
+  unknown: "The screen tells nothing: look at the pane, and enlarge it if it is small.",
+};
+
+/** What a state and its reason mean; that of a held notice begins with what a look has found. */
+export function meaning(state, reason) {
+  const found = state === "held" ? HELD[(reason ?? "").split(":")[0]] : undefined;
+  return found ?? NOTICE[state] ?? "";
+}
+
 /** Whether the recipient has acknowledged a delivery. */
 export const acknowledged = (message) => message.status === "completed";

@@ -14,7 +14,12 @@ export function tabs(label, pages) {
   const panels = pages.map(({ element }, place) =>
     el(
       "div",
-      { role: "tabpanel", id: `tabpanel-${place}`, "aria-labelledby": `tab-${place}`, tabindex: "0" },
+      {
+        role: "tabpanel",
+        id: `tabpanel-${place}`,
+        "aria-labelledby": `tab-${place}`,
+        tabindex: "0",
+      },
       element,
     ),
   );

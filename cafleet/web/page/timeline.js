@@ -16,12 +16,26 @@ export function timeline({ api, fleetId }) {
   const history = new History(api, "timeline");
   const list = el("ol", { class: "entries" });
   const edge = el("p", { class: "edge" });
-  const empty = el("p", { class: "empty", hidden: true }, "No messages yet. Write the first one below.");
+  const empty = el(
+    "p",
+    { class: "empty", hidden: true },
+    "No messages yet. Write the first one below.",
+  );
   const newer = el("button", { class: "newer", type: "button", hidden: true });
   let seen = null;
 
-  const part = new Part({ name: "the timeline", load: () => history.refresh(), show, signal: api.signal });
-  const older = new Part({ name: "earlier messages", load: () => history.earlier(), show, signal: api.signal });
+  const part = new Part({
+    name: "the timeline",
+    load: () => history.refresh(),
+    show,
+    signal: api.signal,
+  });
+  const older = new Part({
+    name: "earlier messages",
+    load: () => history.earlier(),
+    show,
+    signal: api.signal,
+  });
   const earlier = el(
     "button",
     { type: "button", hidden: true, onclick: () => older.refresh() },
@@ -43,7 +57,10 @@ export function timeline({ api, fleetId }) {
     scroll.toEnd();
     scroller.focus();
   });
-  const fill = keyedList(list, { key: (item) => item.key, make: (item) => make(item, { api, fleetId }) });
+  const fill = keyedList(list, {
+    key: (item) => item.key,
+    make: (item) => make(item, { api, fleetId }),
+  });
 
   function show() {
     const messages = history.messages;
@@ -135,7 +152,10 @@ function broadcast(item, { api, fleetId }) {
   const update = ({ at, deliveries }) => {
     if (when.firstChild?.dateTime !== at) when.replaceChildren(time(at));
     const done = deliveries.filter(acknowledged);
-    setText(count, `${counted(deliveries.length, "fetched recipient")}, ${counted(done.length, "ACK")}`);
+    setText(
+      count,
+      `${counted(deliveries.length, "fetched recipient")}, ${counted(done.length, "ACK")}`,
+    );
     count.title = [NOTE, ...done.map(ackLine)].join("\n");
     fill(deliveries);
   };
@@ -145,7 +165,10 @@ function broadcast(item, { api, fleetId }) {
 function recipient(message, { api, fleetId }) {
   const name = memberLink(fleetId, message.to_member_id, message.to_member_name);
   const row = states(message, { api, lead: name });
-  return { element: el("li", { "data-message": message.message_id }, row.element), update: row.update };
+  return {
+    element: el("li", { "data-message": message.message_id }, row.element),
+    update: row.update,
+  };
 }
 
 function ackLine(message) {
