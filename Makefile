@@ -13,6 +13,7 @@ SOAK_FLAGS ?=
 SOAK_PROCESSES ?= 50
 SOAK_MESSAGES ?= 10000
 SOAK_SEED ?= 1
+BENCH_FLAGS ?=
 
 BIN := .venv/bin
 PIP := $(BIN)/python -m pip --disable-pip-version-check --quiet
@@ -23,7 +24,7 @@ COMPILE := $(UV) pip compile pyproject.toml --quiet --universal --generate-hashe
 .NOTPARALLEL:
 .DELETE_ON_ERROR:
 .PHONY: help .venv tmux chromium demo test test-agents soak soak-loops soak-messages soak-deliveries \
-	check generate verify format format-check lint types imports sql-lint wheel-smoke lock clean
+	bench check generate verify format format-check lint types imports sql-lint wheel-smoke lock clean
 
 help: ## list these targets
 	@awk 'BEGIN { FS = ":.*## " } /^[.a-z-]+:.*## / { printf "  %-15s %s\n", $$1, $$2 }' Makefile
@@ -49,6 +50,9 @@ soak-messages: .venv tmux ## SOAK_PROCESSES send SOAK_MESSAGES, others read; the
 
 soak-deliveries: .venv tmux ## SOAK_SENDS messages to each kind of simulated agent, couriers killed
 	@$(BIN)/python -m tests.faults.delivery_soak --sends $(SOAK_SENDS) --seed $(SOAK_SEED) $(SOAK_FLAGS)
+
+bench: .venv tmux ## measure every budget, print a table and write docs/performance.md
+	@$(BIN)/python -m tests.bench.run $(BENCH_FLAGS)
 
 check: format-check lint types imports sql-lint verify wheel-smoke test ## all that CI checks
 
@@ -92,6 +96,9 @@ wheel-smoke: .venv ## build the wheel and use it in a clean environment outside 
 .venv/.installed: .venv/.locked pyproject.toml
 	@$(PIP) install --no-index --no-deps --no-build-isolation --editable .
 	@$(PIP) check
+# What pip does for packages, but not for an editable one; each command would compile it anew where
+# the environment forbids byte code to be written.
+	@$(BIN)/python -m compileall -q cafleet
 	@touch $@
 
 tmux: ## make sure that tmux is there; as root on Debian, install it

@@ -103,8 +103,8 @@ def names(conn: Connection, *, member_ids: Iterable[int]) -> dict[int, str]:
     found: dict[int, str] = {}
     for start in range(0, len(wanted), NAMES_PER_QUERY):
         asked = wanted[start : start + NAMES_PER_QUERY]
-        for row in queries.list_member_names(conn, member_ids=asked):
-            found[row.member_id] = row.name
+        rows = queries.list_member_names(conn, member_ids=asked)
+        found.update((row.member_id, row.name) for row in rows)
     return found
 
 

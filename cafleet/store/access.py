@@ -39,8 +39,7 @@ def one(
 ) -> RowType | None:
     """The row of a query, or ``None``. Raises as :func:`many`."""
     found = _run(conn, namespace, name, values, row)
-    decoded: RowType | None = _decode(found, row | None, row)
-    return decoded
+    return None if found is None else _decode(found, row, row)
 
 
 def scalar(
@@ -75,13 +74,12 @@ def _run(
     row: type[Row] | None = None,
 ) -> Any:
     called = query(namespace, name)
-    with translated():
-        try:
-            return called(conn, **values)
-        except sqlite3.OperationalError as failure:
-            if row is None or "decode to UTF-8" not in str(failure):
-                raise
-            _report_undecodable(conn, called, values, row)
+    try:
+        return called(conn, **values)
+    except (sqlite3.Error, UnicodeEncodeError) as failure:
+        with translated():
+            if row is not None and "decode to UTF-8" in str(failure):
+                _report_undecodable(conn, called, values, row)
             raise
 
 

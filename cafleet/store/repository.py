@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import cache
+from itertools import repeat
 from typing import Any
 
 import aiosql
@@ -23,7 +24,7 @@ class RowAdapter(SQLite3Adapter):
     ) -> Any:
         cursor = conn.execute(sql, parameters)
         names = [column[0] for column in cursor.description]
-        return [dict(zip(names, row, strict=True)) for row in cursor]
+        return list(map(dict, map(zip, repeat(names), cursor)))
 
     def select_one(
         self, conn: Any, query_name: str, sql: str, parameters: Any, record_class: Any = None

@@ -1,0 +1,47 @@
+"""The operations that agents ask for all day, on a population of :mod:`tests.bench.population`."""
+
+from __future__ import annotations
+
+import random
+import sqlite3
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+
+from cafleet.broker import members, messages
+from tests.bench.population import CROWD_SIZE, FLEETS, MEMBERS_PER_FLEET
+
+NOW = datetime(2026, 12, 1, tzinfo=UTC)
+_FIRST_OF_CROWD = FLEETS * MEMBERS_PER_FLEET + 1
+_NAMED = random.Random(7).sample(range(1, _FIRST_OF_CROWD + CROWD_SIZE), 500)
+CROWD_DIRECTOR = _FIRST_OF_CROWD
+
+
+@dataclass(frozen=True)
+class Read:
+    """``ask`` returns the same number of things, ``size``, whatever the number of messages."""
+
+    name: str
+    size: int
+    ask: Callable[[sqlite3.Connection], Sequence[object] | dict[int, str]]
+
+
+READS = (
+    Read("poll", 20, lambda conn: messages.poll(conn, member_id=35)),
+    Read("roster", 10, lambda conn: members.roster(conn, fleet_id=4)),
+    Read("member list", 10, lambda conn: members.list_activity(conn, fleet_id=4, now=NOW)),
+    Read("timeline", 200, lambda conn: messages.timeline(conn, fleet_id=4)),
+    Read("500 names", 500, lambda conn: members.names(conn, member_ids=_NAMED)),
+)
+
+
+def send(conn: sqlite3.Connection) -> None:
+    messages.send(conn, sender_id=33, recipient_id=34, text="please look again", now=NOW)
+
+
+def ack(conn: sqlite3.Connection, message_id: int) -> None:
+    messages.ack(conn, message_id=message_id, now=NOW)
+
+
+def broadcast(conn: sqlite3.Connection) -> None:
+    messages.broadcast(conn, sender_id=CROWD_DIRECTOR, text="stop and poll", now=NOW)
