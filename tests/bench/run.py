@@ -11,6 +11,7 @@ import sys
 import tempfile
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from types import ModuleType
 
 from cafleet.cli.main import OBJECTS_BETWEEN_SEARCHES
 from tests.bench import in_process, report, start_up, workers
@@ -28,9 +29,16 @@ def _parts(folder: Path, many: int, quick: bool) -> dict[str, Callable[[], Itera
         "start": lambda: start_up.measure(copy_of(FEW, folder), folder / "home", rounds),
         "hot": lambda: in_process.measure(copy_of(FEW, folder), copy_of(many, folder), rounds),
         "workers": lambda: workers.measure(copy_of(FEW, folder), 10_000, 1 if quick else 3),
-        "panes": lambda: courier.panes(10 if quick else 50, 3 if quick else 7),
-        "idle": lambda: courier.idle_loop(10.0 if quick else 60.0),
+        "panes": lambda: _courier().panes(10 if quick else 50, 3 if quick else 7),
+        "idle": lambda: _courier().idle_loop(10.0 if quick else 60.0),
     }
+
+
+def _courier() -> ModuleType:
+    # It brings the harness of tmux and of the agents, which would enlarge whatever is started.
+    from tests.bench import courier
+
+    return courier
 
 
 def main() -> int:

@@ -31,6 +31,9 @@ def main() -> None:
     sender = first + number % MEMBERS_PER_FLEET
     recipient = first + (number + 1) % MEMBERS_PER_FLEET
     with closing(connect(path)) as conn:
+        if how == "bare":
+            # The program waits its turn; a bare insert is merely lucky or not, and must not give up.
+            conn.execute("PRAGMA busy_timeout = 120000")
         print("ready", flush=True)
         sys.stdin.readline()
         for turn in range(count):

@@ -15,8 +15,9 @@ from tests.harness.registry import Registry
 
 BARE = "import sqlite3, msgspec, aiosql, typer, sys; print(*sys.modules)"
 
-# What finds and reads the SQL files, and what puts off the search for garbage.
+# For locks, for putting off the search for garbage, and for reading the SQL files.
 STANDARD = {
+    "fcntl",
     "gc",
     "importlib.readers",
     "importlib.resources._itertools",
@@ -30,7 +31,6 @@ EVERY = {
     "cafleet.broker",
     "cafleet.broker.assets",
     "cafleet.broker.cards",
-    "cafleet.broker.deliveries",
     "cafleet.broker.fleets",
     "cafleet.broker.ids",
     "cafleet.broker.members",
@@ -60,9 +60,11 @@ EVERY = {
     "cafleet.store.queries",
     "cafleet.store.repository",
     "cafleet.store.rows",
+    "cafleet.store.turns",
     "cafleet.texts",
 }
 MESSAGE = {
+    "cafleet.broker.deliveries",
     "cafleet.broker.messages",
     "cafleet.cli.message",
     "cafleet.present.envelope",
@@ -81,7 +83,6 @@ LIVENESS = {
     "cafleet.courier.liveness",
     "cafleet.courier.process_lock",
     "cafleet.operations.sending",
-    "fcntl",
 }
 
 
@@ -106,4 +107,5 @@ def test_a_command_of_every_turn_imports_what_is_named(
     with living_courier(Population(registry.path, 1), 1):
         loaded = imported(*arguments, env=environment)
     bare = subprocess.run([sys.executable, "-c", BARE], capture_output=True, text=True, check=True)
-    assert loaded - set(bare.stdout.split()) - STANDARD - TYPER == EVERY | own
+    assert {"cafleet.store.queries", f"cafleet.cli.{arguments[0]}"} <= loaded
+    assert loaded - set(bare.stdout.split()) - STANDARD - TYPER - EVERY - own == set()
