@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import os
 import shutil
+import signal
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -202,6 +204,24 @@ def assembled(director: CodingAgent, folder: Path) -> Iterator[Team]:
         finally:
             end_loops(folder)
             server.close()
+            _end_servers(home)
+
+
+def _end_servers(home: Path) -> None:
+    """End what a Codex that was started by its bare name leaves behind: a server from its home."""
+
+    def running() -> list[int]:
+        found = []
+        for folder in Path("/proc").glob("[0-9]*"):
+            with suppress(OSError):  # it has just ended, or is none of ours
+                if (folder / "exe").readlink().is_relative_to(home):
+                    found.append(int(folder.name))
+        return found
+
+    for pid in running():
+        with suppress(ProcessLookupError):
+            os.kill(pid, signal.SIGKILL)
+    wait_for(lambda: not running(), "Codex has left no server")
 
 
 def _install_programs(home: Path) -> Path:
