@@ -119,7 +119,7 @@ ON messages (owner_member_id, status_timestamp);
 
 CREATE INDEX idx_messages_pending
 ON messages (owner_member_id, status_timestamp)
-WHERE status_state = 'input_required';
+WHERE status_state <> 'completed';
 
 CREATE INDEX idx_messages_received
 ON messages (owner_member_id, created_at)

@@ -18,7 +18,7 @@ from cafleet.store.access import damage
 from cafleet.store.rows import Row
 
 _PAGE = 500
-_TIME = re.compile(r"(?:.+_)?(?:at|timestamp)")
+_TIME = re.compile(r"(?:.+_)?(?:at|since|timestamp)")
 
 
 class _Table(msgspec.Struct, frozen=True, kw_only=True):
@@ -150,11 +150,11 @@ def _duplicate_monitors(conn: Connection) -> Iterator[str]:
 def _values(rows: Iterable[Row]) -> Iterator[str]:
     """What is wrong with values that a column can hold and that the program never writes there."""
     for row in rows:
-        for column in row.__struct_fields__:
-            value = getattr(row, column)
+        stored = msgspec.structs.asdict(row)
+        for column, value in stored.items():
             wrong = None if value is None else _wrong(column, value)
             if wrong is not None:
-                yield damage(type(row), column, value, _key(row), wrong)
+                yield damage(type(row), stored, column, wrong)
 
 
 def _wrong(column: str, value: Any) -> str | None:

@@ -85,16 +85,17 @@ def broadcast(
 
     Raises:
         UnknownIdError: the sender is not an active member.
+        IntegrityError: a member's status is none that is known.
     """
     at = clock.stamp(now)
     with transaction(conn):
         fleet_id = members.get(conn, member_id=sender_id).fleet_id
-        count = queries.count_other_active_members(conn, fleet_id=fleet_id, member_id=sender_id)
+        recipients = queries.list_recipients(conn, fleet_id=fleet_id, member_id=sender_id)
         summary_id = queries.insert_broadcast_summary(
             conn,
             from_member_id=sender_id,
             now=at,
-            text=f"Broadcast sent to {count} recipients",
+            text=f"Broadcast sent to {len(recipients)} recipients",
         )
         queries.set_summary_origin(conn, message_id=summary_id)
         queries.insert_broadcast_deliveries(

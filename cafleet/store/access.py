@@ -12,7 +12,7 @@ import msgspec
 from cafleet.errors import IntegrityError
 from cafleet.store.failures import translated
 from cafleet.store.repository import query
-from cafleet.store.rows import Row
+from cafleet.store.rows import Row, Source
 
 RowType = TypeVar("RowType", bound=Row)
 Parameters = Mapping[str, Any]
@@ -118,23 +118,20 @@ def _decode(found: Any, shape: Any, row: type[Row]) -> Any:
 
 def _integrity_error(row: type[Row], stored: Mapping[str, Any], column: str) -> IntegrityError:
     key = stored[row.key]
-    return IntegrityError(
-        damage(row, column, stored[column], key), key=key if isinstance(key, int) else None
-    )
+    return IntegrityError(damage(row, stored, column), key=key if isinstance(key, int) else None)
 
 
 def damage(
     row: type[Row],
+    stored: Mapping[str, Any],
     column: str,
-    value: object,
-    key: object,
     what: str = "is no value of that column",
 ) -> str:
-    """The sentence about a stored value that ``what``, in the row of which ``key`` is the key."""
-    table = row.joined.get(column, row.table)
+    """The sentence about a value in ``stored``, a result of ``row``'s shape, that ``what``."""
+    source = row.joined.get(column) or Source(row.table, column, row.key, row.key)
     return (
-        f"{table}.{column} holds {_shown(value)} where {row.key} is {_shown(key)}, which {what}; "
-        f"correct that row, or restore it from a backup"
+        f"{source.table}.{source.column} holds {_shown(stored[column])} where {source.key} is "
+        f"{_shown(stored[source.held_by])}, which {what}; correct that row, or restore it from a backup"
     )
 
 

@@ -40,6 +40,7 @@ from cafleet.store.rows import (
     OwingRow,
     PaneOwnerRow,
     PublishedVersionRow,
+    RecipientRow,
     RuntimeFaultRow,
     SchemaObjectRow,
     StoredMemberRow,
@@ -51,7 +52,7 @@ from cafleet.store.rows import (
     WakeTargetRow,
 )
 
-SCHEMA_VERSION = 11
+SCHEMA_VERSION = 12
 
 
 def list_asset_installs(
@@ -567,7 +568,8 @@ def list_active_members(
     *,
     fleet_id: int,
 ) -> list[MemberRow]:
-    """The active members of a fleet with their placements, in the order of their ids.
+    """The active members of a fleet with their placements, in the order of their ids. A status
+    that nobody knows is among them, to be refused, not passed over.
 
     Source: sql/queries/members.sql:66, by idx_members_fleet_status, primary key.
     """
@@ -588,10 +590,10 @@ def list_activity(
     fleet_id: int,
 ) -> list[ActivityRow]:
     """The active members of a fleet, each with its last sign of life in the messages, the last
-    look at its pane and the number of notices it is owed. Cost: four steps into indexes per
-    member, however many messages there are.
+    look at its pane and the number of notices it is owed. An unknown status is not passed over
+    either. Cost: four steps into indexes per member, however many messages there are.
 
-    Source: sql/queries/members.sql:94, by idx_members_fleet_status, idx_messages_ack,
+    Source: sql/queries/members.sql:96, by idx_members_fleet_status, idx_messages_ack,
     idx_messages_owed, idx_messages_received, idx_messages_sent, primary key.
     """
     return many(
@@ -612,7 +614,7 @@ def list_member_names(
 ) -> list[MemberNameRow]:
     """The names of the members asked for, whatever their status; unknown ids are absent.
 
-    Source: sql/queries/members.sql:147, by primary key.
+    Source: sql/queries/members.sql:151, by primary key.
     """
     return many(
         conn,
@@ -634,7 +636,7 @@ def list_wake_targets(
     """The placed active members that the monitor is woken for, with what they have not
     acknowledged.
 
-    Source: sql/queries/members.sql:160, by idx_members_fleet_status, idx_messages_pending,
+    Source: sql/queries/members.sql:164, by idx_members_fleet_status, idx_messages_pending,
     primary key.
     """
     return many(
@@ -657,7 +659,7 @@ def get_active_monitor_id(
     """The active monitor of a fleet, by the very predicate of the index that keeps it single. It
     reads the cards of the fleet's active members, which that index has made sure are JSON.
 
-    Source: sql/queries/members.sql:193, by idx_members_fleet_status.
+    Source: sql/queries/members.sql:197, by idx_members_fleet_status.
     """
     found: int | None = scalar(
         conn,
@@ -671,27 +673,27 @@ def get_active_monitor_id(
     return found
 
 
-def count_other_active_members(
+def list_recipients(
     conn: Connection,
     *,
     fleet_id: int,
     member_id: int,
-) -> int:
-    """How many members a broadcast of this one reaches.
+) -> list[RecipientRow]:
+    """Whom a broadcast of this member reaches. A status that nobody knows is among them, to be
+    refused.
 
-    Source: sql/queries/members.sql:206, by idx_members_fleet_status.
+    Source: sql/queries/members.sql:210, by idx_members_fleet_status.
     """
-    found: int = scalar(
+    return many(
         conn,
         "members",
-        "count_other_active_members",
-        int,
+        "list_recipients",
+        RecipientRow,
         {
             "fleet_id": fleet_id,
             "member_id": member_id,
         },
     )
-    return found
 
 
 def insert_member(
@@ -705,7 +707,7 @@ def insert_member(
 ) -> int:
     """A new active member.
 
-    Source: sql/queries/members.sql:218.
+    Source: sql/queries/members.sql:226.
     """
     found: int = scalar(
         conn,
@@ -731,7 +733,7 @@ def mark_member_deregistered(
 ) -> int:
     """Take a member off the active ones; 0 rows when it was not among them.
 
-    Source: sql/queries/members.sql:226, by primary key.
+    Source: sql/queries/members.sql:234, by primary key.
     """
     return change(
         conn,
@@ -752,7 +754,7 @@ def mark_fleet_members_deregistered(
 ) -> int:
     """Deregister every active member of a fleet that ends; the count is what the command reports.
 
-    Source: sql/queries/members.sql:234, by idx_members_fleet_status.
+    Source: sql/queries/members.sql:242, by idx_members_fleet_status.
     """
     return change(
         conn,
@@ -771,7 +773,7 @@ def list_duplicate_monitors(
     """The active monitors of fleets that have more than one: what stops the step to schema 8. Why
     CASE: only it promises that a card is not parsed before it is known to be JSON.
 
-    Source: sql/queries/members.sql:242, by idx_members_fleet_status.
+    Source: sql/queries/members.sql:250, by idx_members_fleet_status.
     """
     return many(
         conn,
@@ -787,7 +789,7 @@ def list_unreadable_cards(
 ) -> list[MonitorClaimRow]:
     """The active members whose card is not JSON, which no index over the card can take.
 
-    Source: sql/queries/members.sql:274.
+    Source: sql/queries/members.sql:282.
     """
     return many(
         conn,
@@ -805,7 +807,7 @@ def list_active_member_ids(
 ) -> list[MemberIdRow]:
     """The ids alone, for whoever reads the members one by one so that one bad row spoils no other.
 
-    Source: sql/queries/members.sql:287, by idx_members_fleet_status.
+    Source: sql/queries/members.sql:295, by idx_members_fleet_status.
     """
     return many(
         conn,
@@ -827,7 +829,7 @@ def list_stored_members(
 ) -> list[StoredMemberRow]:
     """Every row with every column, a page at a time: what `cafleet db check` decodes.
 
-    Source: sql/queries/members.sql:297, by primary key.
+    Source: sql/queries/members.sql:305, by primary key.
     """
     return many(
         conn,
@@ -850,7 +852,7 @@ def list_member_faults(
 ) -> list[MemberFaultRow]:
     """The members among these ids that break a rule, each with the first one that it breaks.
 
-    Source: sql/queries/members.sql:316, by primary key.
+    Source: sql/queries/members.sql:324, by primary key.
     """
     return many(
         conn,
@@ -889,7 +891,8 @@ def list_pending(
     *,
     member_id: int,
 ) -> list[MessageRow]:
-    """The deliveries that a member has not acknowledged, newest status first.
+    """The deliveries that a member has not acknowledged, newest status first. A state that nobody
+    knows is among them, to be refused, not passed over.
 
     Source: sql/queries/messages.sql:20, by idx_messages_pending.
     """
@@ -911,7 +914,7 @@ def count_pending(
 ) -> int:
     """How many deliveries a member has not acknowledged.
 
-    Source: sql/queries/messages.sql:40, by idx_messages_pending.
+    Source: sql/queries/messages.sql:41, by idx_messages_pending.
     """
     found: int = scalar(
         conn,
@@ -934,7 +937,7 @@ def list_inbox(
     not left out, so the summaries are named. Why +type: so written, the term does not tempt
     SQLite to an index in another order.
 
-    Source: sql/queries/messages.sql:49, by idx_messages_owner_member_status_ts.
+    Source: sql/queries/messages.sql:50, by idx_messages_owner_member_status_ts.
     """
     return many(
         conn,
@@ -954,7 +957,7 @@ def list_sent(
 ) -> list[TrackedMessageRow]:
     """Every delivery that a member has sent, newest status first. Why +type: as in the inbox.
 
-    Source: sql/queries/messages.sql:72, by idx_messages_from_member_status_ts.
+    Source: sql/queries/messages.sql:73, by idx_messages_from_member_status_ts.
     """
     return many(
         conn,
@@ -977,7 +980,7 @@ def list_timeline(
     +type: with the index of received deliveries, whose order is another, it would read and sort
     every message of the fleet, 600 times slower with a million of them.
 
-    Source: sql/queries/messages.sql:93, by idx_members_fleet_status,
+    Source: sql/queries/messages.sql:94, by idx_members_fleet_status,
     idx_messages_owner_member_status_ts.
     """
     return many(
@@ -1002,7 +1005,7 @@ def list_inbox_page(
     """A page of the deliveries that a member owns, newest first, each older than the message
     `before`.
 
-    Source: sql/queries/messages.sql:119, by idx_messages_owner_member_status_ts.
+    Source: sql/queries/messages.sql:120, by idx_messages_owner_member_status_ts.
     """
     return many(
         conn,
@@ -1026,7 +1029,7 @@ def list_sent_page(
 ) -> list[TrackedMessageRow]:
     """A page of the deliveries that a member has sent, in the order of the inbox.
 
-    Source: sql/queries/messages.sql:145, by idx_messages_sent.
+    Source: sql/queries/messages.sql:146, by idx_messages_sent.
     """
     return many(
         conn,
@@ -1052,7 +1055,7 @@ def list_timeline_page(
     are read backwards from `before` until the page is full, which few fleets keep waiting; by
     the members of the fleet its whole history would be read and sorted.
 
-    Source: sql/queries/messages.sql:171, by primary key.
+    Source: sql/queries/messages.sql:172, by primary key.
     """
     return many(
         conn,
@@ -1079,7 +1082,7 @@ def insert_delivery(
 ) -> int:
     """A message to one member.
 
-    Source: sql/queries/messages.sql:199.
+    Source: sql/queries/messages.sql:200.
     """
     found: int = scalar(
         conn,
@@ -1107,7 +1110,7 @@ def insert_broadcast_summary(
 ) -> int:
     """The row that stands for a broadcast. It is linked to itself as soon as it has an id.
 
-    Source: sql/queries/messages.sql:229.
+    Source: sql/queries/messages.sql:230.
     """
     found: int = scalar(
         conn,
@@ -1130,7 +1133,7 @@ def set_summary_origin(
 ) -> int:
     """Link a broadcast summary to itself.
 
-    Source: sql/queries/messages.sql:255, by primary key.
+    Source: sql/queries/messages.sql:256, by primary key.
     """
     return change(
         conn,
@@ -1155,7 +1158,7 @@ def insert_broadcast_deliveries(
     """One delivery to each other active member of the fleet, in the order of their ids. A member
     without a placement is due no notice.
 
-    Source: sql/queries/messages.sql:263, by idx_members_fleet_status, primary key.
+    Source: sql/queries/messages.sql:264, by idx_members_fleet_status, primary key.
     """
     return change(
         conn,
@@ -1179,7 +1182,7 @@ def list_broadcast_delivery_ids(
 ) -> list[MessageIdRow]:
     """The deliveries of one broadcast.
 
-    Source: sql/queries/messages.sql:301, by idx_messages_origin.
+    Source: sql/queries/messages.sql:302, by idx_messages_origin.
     """
     return many(
         conn,
@@ -1200,7 +1203,7 @@ def ack_message(
 ) -> int:
     """The one acknowledgement of a delivery; 0 rows when it was not waiting for one.
 
-    Source: sql/queries/messages.sql:314, by primary key.
+    Source: sql/queries/messages.sql:315, by primary key.
     """
     return change(
         conn,
@@ -1220,7 +1223,7 @@ def list_owed(
 ) -> list[OwedRow]:
     """The notices that are owed to some members, oldest first, and since when each has been held.
 
-    Source: sql/queries/messages.sql:322, by idx_delivery_events_message, idx_messages_owed,
+    Source: sql/queries/messages.sql:323, by idx_delivery_events_message, idx_messages_owed,
     primary key.
     """
     return many(
@@ -1242,7 +1245,7 @@ def list_deliveries(
     """The state of the notices of some messages, each with the reason of its last change, and
     whether the recipient has acknowledged it or left.
 
-    Source: sql/queries/messages.sql:360, by idx_delivery_events_message, primary key.
+    Source: sql/queries/messages.sql:361, by idx_delivery_events_message, primary key.
     """
     return many(
         conn,
@@ -1262,7 +1265,7 @@ def mark_deliveries_typed(
 ) -> int:
     """About to be pasted. What is not owed any more drops out here.
 
-    Source: sql/queries/messages.sql:386, by primary key.
+    Source: sql/queries/messages.sql:387, by primary key.
     """
     return change(
         conn,
@@ -1282,7 +1285,7 @@ def mark_deliveries_waiting(
 ) -> int:
     """Looked and not typed: the notice stays owed, as held or unreachable.
 
-    Source: sql/queries/messages.sql:396, by primary key.
+    Source: sql/queries/messages.sql:397, by primary key.
     """
     return change(
         conn,
@@ -1303,7 +1306,7 @@ def settle_typed_deliveries(
 ) -> int:
     """What the look after the typing has shown: submitted or unsure.
 
-    Source: sql/queries/messages.sql:406, by primary key.
+    Source: sql/queries/messages.sql:407, by primary key.
     """
     return change(
         conn,
@@ -1324,7 +1327,7 @@ def list_unseen(
     """Which of these deliveries are not yet known to have been seen by their recipient. One that
     is being typed is left to the pass that types it.
 
-    Source: sql/queries/messages.sql:416, by primary key.
+    Source: sql/queries/messages.sql:417, by primary key.
     """
     return many(
         conn,
@@ -1344,7 +1347,7 @@ def list_acknowledged(
 ) -> list[MessageIdRow]:
     """Which of these deliveries their recipient has acknowledged, so that it must have seen them.
 
-    Source: sql/queries/messages.sql:433, by primary key.
+    Source: sql/queries/messages.sql:434, by primary key.
     """
     return many(
         conn,
@@ -1364,7 +1367,7 @@ def mark_deliveries_seen(
 ) -> int:
     """Their recipient has polled or acknowledged them: final.
 
-    Source: sql/queries/messages.sql:445, by primary key.
+    Source: sql/queries/messages.sql:446, by primary key.
     """
     return change(
         conn,
@@ -1383,7 +1386,7 @@ def mark_deliveries_void(
 ) -> int:
     """Their recipient has left: no notice is due any more.
 
-    Source: sql/queries/messages.sql:456, by primary key.
+    Source: sql/queries/messages.sql:457, by primary key.
     """
     return change(
         conn,
@@ -1404,7 +1407,7 @@ def list_owing(
     one of them was not looked for yet, `typed` whether one was being typed, `unreachable`
     whether there is nothing but unreachable ones.
 
-    Source: sql/queries/messages.sql:466, by idx_members_fleet_status, idx_messages_owed,
+    Source: sql/queries/messages.sql:467, by idx_members_fleet_status, idx_messages_owed,
     primary key.
     """
     return many(
@@ -1425,7 +1428,7 @@ def list_fleet_owed_ids(
 ) -> list[MessageIdRow]:
     """Every delivery whose notice is still owed to an active member of a fleet.
 
-    Source: sql/queries/messages.sql:492, by idx_members_fleet_status, idx_messages_owed.
+    Source: sql/queries/messages.sql:493, by idx_members_fleet_status, idx_messages_owed.
     """
     return many(
         conn,
@@ -1445,7 +1448,7 @@ def list_gone_recipients(
 ) -> list[MemberIdRow]:
     """Which recipients of some deliveries had no pane any more when they were last looked for.
 
-    Source: sql/queries/messages.sql:507, by primary key.
+    Source: sql/queries/messages.sql:508, by primary key.
     """
     return many(
         conn,
@@ -1467,7 +1470,7 @@ def list_stored_messages(
 ) -> list[StoredMessageRow]:
     """Every row with every column, a page at a time: what `cafleet db check` decodes.
 
-    Source: sql/queries/messages.sql:520, by primary key.
+    Source: sql/queries/messages.sql:521, by primary key.
     """
     return many(
         conn,
@@ -1491,7 +1494,7 @@ def list_message_faults(
     """The messages among these ids that break a rule, each with the first one that it breaks. A
     sender need not exist: history outlives it. What was there before schema 9 has no events.
 
-    Source: sql/queries/messages.sql:543, by idx_delivery_events_message, idx_messages_origin,
+    Source: sql/queries/messages.sql:544, by idx_delivery_events_message, idx_messages_origin,
     primary key.
     """
     return many(

@@ -8,7 +8,7 @@ defaults: a column that a query forgets is an error, not a default.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Annotated, Any, ClassVar
+from typing import Annotated, Any, ClassVar, NamedTuple
 
 import msgspec
 
@@ -26,16 +26,36 @@ from cafleet.records import (
     TrackedMessage,
 )
 
+
+class Source(NamedTuple):
+    """Where a joined column is stored, and by which key its row is found there.
+
+    ``key`` is that table's column, ``held_by`` the field of this row with its value.
+    """
+
+    table: str
+    column: str
+    key: str
+    held_by: str
+
+
 _PLACEMENT = {
-    "backend": "member_placements",
-    "mux_socket": "member_placements",
-    "mux_session": "member_placements",
-    "mux_window_id": "member_placements",
-    "mux_pane_id": "member_placements",
-    "coding_agent": "member_placements",
-    "placed_at": "member_placements",
-    "screen": "member_placements",
-    "screen_at": "member_placements",
+    field: Source("member_placements", column, "member_id", "member_id")
+    for field, column in {
+        "backend": "backend",
+        "mux_socket": "mux_socket",
+        "mux_session": "mux_session",
+        "mux_window_id": "mux_window_id",
+        "mux_pane_id": "mux_pane_id",
+        "coding_agent": "coding_agent",
+        "placed_at": "created_at",
+        "screen": "screen",
+        "screen_at": "screen_at",
+    }.items()
+}
+_FLEET = {
+    "director_member_id": Source("fleets", "director_member_id", "fleet_id", "fleet_id"),
+    "fleet_deleted_at": Source("fleets", "deleted_at", "fleet_id", "fleet_id"),
 }
 
 
@@ -48,7 +68,7 @@ class Row(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True)
 
     table: ClassVar[str]
     key: ClassVar[str]
-    joined: ClassVar[Mapping[str, str]] = {}
+    joined: ClassVar[Mapping[str, Source]] = {}
 
 
 class AppliedMigrationRow(Row, frozen=True, kw_only=True):
@@ -87,7 +107,7 @@ class MemberRow(Row, frozen=True, kw_only=True):
 
     table: ClassVar[str] = "members"
     key: ClassVar[str] = "member_id"
-    joined: ClassVar[Mapping[str, str]] = _PLACEMENT
+    joined: ClassVar[Mapping[str, Source]] = _PLACEMENT | _FLEET
 
     member_id: int
     fleet_id: int
@@ -110,9 +130,10 @@ class MemberRow(Row, frozen=True, kw_only=True):
 class ActivityRow(Row, frozen=True, kw_only=True):
     table: ClassVar[str] = "members"
     key: ClassVar[str] = "member_id"
-    joined: ClassVar[Mapping[str, str]] = _PLACEMENT
+    joined: ClassVar[Mapping[str, Source]] = _PLACEMENT | _FLEET
 
     member_id: int
+    fleet_id: int
     name: str
     status: MemberStatus
     member_card_json: Any
@@ -154,6 +175,14 @@ class MemberNameRow(Row, frozen=True, kw_only=True):
     name: str
 
 
+class RecipientRow(Row, frozen=True, kw_only=True):
+    table: ClassVar[str] = "members"
+    key: ClassVar[str] = "member_id"
+
+    member_id: int
+    status: MemberStatus
+
+
 class MemberIdRow(Row, frozen=True, kw_only=True):
     table: ClassVar[str] = "members"
     key: ClassVar[str] = "member_id"
@@ -172,7 +201,7 @@ class MemberFaultRow(Row, frozen=True, kw_only=True):
 class WakeTargetRow(Row, frozen=True, kw_only=True):
     table: ClassVar[str] = "members"
     key: ClassVar[str] = "member_id"
-    joined: ClassVar[Mapping[str, str]] = _PLACEMENT
+    joined: ClassVar[Mapping[str, Source]] = _PLACEMENT
 
     member_id: int
     name: str
@@ -192,7 +221,7 @@ class MonitorClaimRow(Row, frozen=True, kw_only=True):
 class PaneOwnerRow(Row, frozen=True, kw_only=True):
     table: ClassVar[str] = "members"
     key: ClassVar[str] = "member_id"
-    joined: ClassVar[Mapping[str, str]] = _PLACEMENT
+    joined: ClassVar[Mapping[str, Source]] = _PLACEMENT
 
     member_id: int
     fleet_id: int
@@ -215,6 +244,7 @@ class StoredPlacementRow(Row, frozen=True, kw_only=True):
     mux_socket: str | None
     screen: ScreenState | None
     screen_at: str | None
+    screen_since: str | None
 
 
 class MessageRow(MessageRecord, Row, frozen=True, kw_only=True):
@@ -254,9 +284,9 @@ class OwedRow(Row, frozen=True, kw_only=True):
 
     table: ClassVar[str] = "messages"
     key: ClassVar[str] = "message_id"
-    joined: ClassVar[Mapping[str, str]] = {
-        "from_name": "members",
-        "held_since": "delivery_events",
+    joined: ClassVar[Mapping[str, Source]] = {
+        "from_name": Source("members", "name", "member_id", "from_member_id"),
+        "held_since": Source("delivery_events", "at", "message_id", "message_id"),
     }
 
     message_id: int
@@ -275,7 +305,7 @@ class OwingRow(Row, frozen=True, kw_only=True):
 
     table: ClassVar[str] = "members"
     key: ClassVar[str] = "member_id"
-    joined: ClassVar[Mapping[str, str]] = _PLACEMENT
+    joined: ClassVar[Mapping[str, Source]] = _PLACEMENT
 
     member_id: int
     mux_pane_id: str
@@ -288,7 +318,10 @@ class OwingRow(Row, frozen=True, kw_only=True):
 class DeliveryRow(Row, frozen=True, kw_only=True):
     table: ClassVar[str] = "messages"
     key: ClassVar[str] = "message_id"
-    joined: ClassVar[Mapping[str, str]] = {"owner_status": "members", "reason": "delivery_events"}
+    joined: ClassVar[Mapping[str, Source]] = {
+        "owner_status": Source("members", "status", "member_id", "owner_member_id"),
+        "reason": Source("delivery_events", "reason", "message_id", "message_id"),
+    }
 
     message_id: int
     owner_member_id: int

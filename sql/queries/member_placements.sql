@@ -107,7 +107,8 @@ SELECT
     member_placements.created_at,
     member_placements.mux_socket,
     member_placements.screen,
-    member_placements.screen_at
+    member_placements.screen_at,
+    member_placements.screen_since
 FROM member_placements
 WHERE member_placements.member_id > :after_id AND member_placements.member_id <= :until_id
 ORDER BY member_placements.member_id

@@ -64,10 +64,12 @@ WHERE
 ORDER BY members.member_id;
 
 -- name: list_active_members(fleet_id)
--- The active members of a fleet with their placements, in the order of their ids.
+-- The active members of a fleet with their placements, in the order of their ids. A status that
+-- nobody knows is among them, to be refused, not passed over.
 -- params: fleet_id int
 -- returns: MemberRow
 -- plan: idx_members_fleet_status, primary key
+-- sort: the index has a fleet's members by their status
 SELECT
     members.member_id,
     members.fleet_id,
@@ -88,18 +90,20 @@ SELECT
 FROM members
 INNER JOIN fleets ON members.fleet_id = fleets.fleet_id
 LEFT JOIN member_placements ON members.member_id = member_placements.member_id
-WHERE members.fleet_id = :fleet_id AND members.status = 'active'
+WHERE members.fleet_id = :fleet_id AND members.status <> 'deregistered'
 ORDER BY members.member_id;
 
 -- name: list_activity(fleet_id)
 -- The active members of a fleet, each with its last sign of life in the messages, the last look
--- at its pane and the number of notices it is owed.
+-- at its pane and the number of notices it is owed. An unknown status is not passed over either.
 -- Cost: four steps into indexes per member, however many messages there are.
 -- params: fleet_id int
 -- returns: ActivityRow
 -- plan: idx_members_fleet_status, idx_messages_ack, idx_messages_owed, idx_messages_received, idx_messages_sent, primary key
+-- sort: the index has a fleet's members by their status
 SELECT
     members.member_id,
+    members.fleet_id,
     members.name,
     members.status,
     members.member_card_json,
@@ -141,7 +145,7 @@ SELECT
 FROM members
 INNER JOIN fleets ON members.fleet_id = fleets.fleet_id
 LEFT JOIN member_placements ON members.member_id = member_placements.member_id
-WHERE members.fleet_id = :fleet_id AND members.status = 'active'
+WHERE members.fleet_id = :fleet_id AND members.status <> 'deregistered'
 ORDER BY members.member_id;
 
 -- name: list_member_names(member_ids)
@@ -171,14 +175,14 @@ SELECT
         FROM messages
         WHERE
             messages.owner_member_id = members.member_id
-            AND messages.status_state = 'input_required'
+            AND messages.status_state <> 'completed'
     ) AS pending_count,
     (
         SELECT min(messages.status_timestamp)
         FROM messages
         WHERE
             messages.owner_member_id = members.member_id
-            AND messages.status_state = 'input_required'
+            AND messages.status_state <> 'completed'
     ) AS oldest_pending_ts
 FROM members
 INNER JOIN fleets ON members.fleet_id = fleets.fleet_id
@@ -203,17 +207,21 @@ WHERE
     AND members.status = 'active'
     AND json_extract(members.member_card_json, '$.cafleet.kind') = 'monitor';
 
--- name: count_other_active_members(fleet_id, member_id)$
--- How many members a broadcast of this one reaches.
+-- name: list_recipients(fleet_id, member_id)
+-- Whom a broadcast of this member reaches. A status that nobody knows is among them, to be refused.
 -- params: fleet_id int, member_id int
--- returns: int
+-- returns: RecipientRow
 -- plan: idx_members_fleet_status
-SELECT count(*)
+-- sort: the index has a fleet's members by their status
+SELECT
+    members.member_id,
+    members.status
 FROM members
 WHERE
     members.fleet_id = :fleet_id
-    AND members.status = 'active'
-    AND members.member_id <> :member_id;
+    AND members.status <> 'deregistered'
+    AND members.member_id <> :member_id
+ORDER BY members.member_id;
 
 -- name: insert_member(fleet_id, name, description, now, member_card_json)$
 -- A new active member.

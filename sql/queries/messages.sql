@@ -18,7 +18,8 @@ FROM messages
 WHERE messages.message_id = :message_id;
 
 -- name: list_pending(member_id)
--- The deliveries that a member has not acknowledged, newest status first.
+-- The deliveries that a member has not acknowledged, newest status first. A state that nobody knows
+-- is among them, to be refused, not passed over.
 -- params: member_id int = messages.owner_member_id
 -- returns: MessageRow
 -- plan: idx_messages_pending
@@ -34,7 +35,7 @@ SELECT
     messages.origin_message_id,
     messages.text
 FROM messages
-WHERE messages.owner_member_id = :member_id AND messages.status_state = 'input_required'
+WHERE messages.owner_member_id = :member_id AND messages.status_state <> 'completed'
 ORDER BY messages.status_timestamp DESC, messages.message_id DESC;
 
 -- name: count_pending(member_id)$
@@ -44,7 +45,7 @@ ORDER BY messages.status_timestamp DESC, messages.message_id DESC;
 -- plan: idx_messages_pending
 SELECT count(*)
 FROM messages
-WHERE messages.owner_member_id = :member_id AND messages.status_state = 'input_required';
+WHERE messages.owner_member_id = :member_id AND messages.status_state <> 'completed';
 
 -- name: list_inbox(member_id)
 -- Every delivery that a member owns, newest status first. A type that nobody knows is refused, not

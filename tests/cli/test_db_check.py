@@ -37,7 +37,7 @@ def crowd(registry: Registry) -> Registry:
     registry.rows(
         "UPDATE members SET status = 'deregistered', deregistered_at = ? WHERE fleet_id = 2", THEN
     )
-    registry.place(3, "%1", mux_socket="/s", screen="rest", screen_at=THEN)
+    registry.place(3, "%1", mux_socket="/s", screen="rest", screen_at=THEN, screen_since=THEN)
     registry.place(4, None)
     summary = {"to_member_id": None, "type": "broadcast_summary", "status_state": "completed"}
     registry.message(3, 3, "Broadcast sent to 2 recipients", origin_message_id=1, **summary)
@@ -113,6 +113,7 @@ DAMAGES: list[tuple[str, str, Any, int, str]] = [
     ("member_placements", "created_at", "", 3, "''"),
     ("member_placements", "screen", "asleep", 3, "'asleep'"),
     ("member_placements", "screen_at", "x", 3, "'x'"),
+    ("member_placements", "screen_since", "x", 3, "'x'"),
     ("messages", "owner_member_id", 1.5, 5, "1.5"),
     ("messages", "from_member_id", "12abc", 5, "'12abc'"),
     ("messages", "from_member_id", 0, 5, "0"),

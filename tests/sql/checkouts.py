@@ -71,6 +71,15 @@ class Checkout:
         path.write_text(text.replace(old, new), encoding="utf-8")
         return text.count("\n", 0, text.index(old)) + 1
 
+    def replace_in(self, file: str, query: str, old: str, new: str) -> None:
+        """Put ``new`` in the place of the first ``old`` from ``query`` on, or at all: a name may be
+        what is new."""
+        path = self.folder / file
+        text = path.read_text(encoding="utf-8")
+        start = max(text.find(f"-- name: {query}("), 0)
+        assert old in text[start:], f"{file} does not hold {old!r} from {query} on"
+        path.write_text(text[:start] + text[start:].replace(old, new, 1), encoding="utf-8")
+
     def append(self, file: str, text: str) -> int:
         """Add ``text``, after an empty line, to the end of a file; the line that it begins on."""
         path = self.folder / file

@@ -117,9 +117,9 @@ FAULTS = {
     ),
     "a sort outside an index": (
         MEMBERS,
-        "list_active_members",
-        "ORDER BY members.member_id;\n\n-- name: list_activity",
-        "ORDER BY members.name, members.member_id;\n\n-- name: list_activity",
+        "list_member_names",
+        "-- sort: at most 500 ids\n",
+        "",
         ["sorts outside an index"],
     ),
     "a column too many": (
@@ -345,7 +345,7 @@ FAULTS = {
 @pytest.mark.parametrize("fault", FAULTS)
 def test_broken_promise(checkout: Checkout, fault: str) -> None:
     file, query, old, new, fragments = FAULTS[fault]
-    checkout.replace(file, old, new)
+    checkout.replace_in(file, query, old, new)
     assert_named(checkout, f"{file}:{checkout.line_of(file, query)}", query, *fragments)
 
 
