@@ -15,6 +15,7 @@ from cafleet.errors import IntegrityError
 from cafleet.settings import LARGEST_INTEGER
 from cafleet.store import Connection, queries
 from cafleet.store.access import damage
+from cafleet.store.files import page
 from cafleet.store.rows import Row
 
 _PAGE = 500
@@ -143,7 +144,7 @@ def _duplicate_monitors(conn: Connection) -> Iterator[str]:
     for row in queries.list_duplicate_monitors(conn):
         yield (
             f"member {row.member_id} is not the only active monitor of fleet {row.fleet_id}; "
-            f"docs/recovery.md has what to do"
+            f"{page('recovery.md')} has what to do"
         )
 
 

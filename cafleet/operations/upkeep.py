@@ -16,6 +16,7 @@ from cafleet.store.backup import back_up
 from cafleet.store.connection import connect, forbid_writes
 from cafleet.store.contract_checks import live_findings, live_plan
 from cafleet.store.contracts import Contract, query_source, read_contracts
+from cafleet.store.files import page
 from cafleet.store.guard import REFINERY, check_schema, table_names
 from cafleet.store.ledger import ledger_faults
 from cafleet.store.migration_files import migrations
@@ -113,7 +114,7 @@ def _broken_contracts(conn: Connection) -> Iterator[str]:
     for contract in read_contracts():
         if _can_run(conn, contract):
             for finding in live_findings(conn, contract):
-                yield f"{finding}; docs/database.md has what to do"
+                yield f"{finding}; {page('database.md')} has what to do"
 
 
 def _can_run(conn: Connection, contract: Contract) -> bool:

@@ -1,7 +1,8 @@
-"""Where the SQL files are: inside an installed package, or beside it in a checkout."""
+"""Where SQL files and pages are: inside an installed package, or beside it in a checkout."""
 
 from __future__ import annotations
 
+import os
 from functools import cache
 from importlib.resources import files
 from importlib.resources.abc import Traversable
@@ -16,11 +17,33 @@ def sql_folder() -> Traversable:
     Raises:
         DatabaseError: the installation lacks it.
     """
+    return _folder("sql")
+
+
+def page(name: str) -> str:
+    """The path of a page of ``docs`` that is shipped, such as ``recovery.md``, for a person to read.
+
+    Raises:
+        DatabaseError: the installation lacks it.
+    """
+    return os.path.normpath(str(_folder("docs").joinpath(name)))
+
+
+def schema_path() -> str:
+    """The path of ``sql/schema.sql``, for a person to read.
+
+    Raises:
+        DatabaseError: the installation lacks it.
+    """
+    return os.path.normpath(str(sql_folder().joinpath("schema.sql")))
+
+
+def _folder(name: str) -> Traversable:
     package = files("cafleet")
-    for folder in (package.joinpath("sql"), package.joinpath("..", "sql")):
+    for folder in (package.joinpath(name), package.joinpath("..", name)):
         if folder.is_dir():
             return folder
-    raise DatabaseError("this installation lacks its SQL files; install cafleet again")
+    raise DatabaseError(f"this installation lacks its folder {name}; install cafleet again")
 
 
 @cache

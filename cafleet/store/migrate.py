@@ -15,6 +15,7 @@ from cafleet.errors import DatabaseError, SchemaError
 from cafleet.store import adoption, queries
 from cafleet.store.connection import BUSY_TIMEOUT_SECONDS, connect, transaction
 from cafleet.store.failures import translate, translated
+from cafleet.store.files import page
 from cafleet.store.guard import has_ledger, refuse_emptied_ledger, table_names
 from cafleet.store.ledger import applied_version, make_ledger, record
 from cafleet.store.migration_files import Migration, migrations
@@ -175,7 +176,7 @@ def _refuse_what_the_index_cannot_take(conn: sqlite3.Connection) -> None:
     if found:
         raise SchemaError(
             f"{', and '.join(found)}; nothing was changed, {', and '.join(cures)}, with the sqlite3 "
-            f"shell (docs/recovery.md has the SQL) and run `cafleet setup` again"
+            f"shell ({page('recovery.md')} has the SQL) and run `cafleet setup` again"
         )
 
 

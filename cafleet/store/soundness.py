@@ -9,6 +9,7 @@ from contextlib import closing
 
 from cafleet.store import queries
 from cafleet.store.failures import translated
+from cafleet.store.files import schema_path
 from cafleet.store.guard import REFINERY
 from cafleet.store.reference import database_at
 from cafleet.store.rows import SchemaObjectRow
@@ -46,11 +47,12 @@ def schema_differences(conn: sqlite3.Connection) -> Iterator[str]:
     with closing(database_at(queries.SCHEMA_VERSION)) as reference:
         wanted = _objects(reference)
         found = _objects(conn)
+        schema = schema_path()
         for name, entry in wanted.items():
             if name not in found:
-                yield f"{entry.type} {name} is missing; make it again as sql/schema.sql has it"
+                yield f"{entry.type} {name} is missing; make it again as {schema} has it"
             elif not _is_same(conn, found[name], reference, entry):
-                yield f"{found[name].type} {name} is not as sql/schema.sql has it; make it so again"
+                yield f"{found[name].type} {name} is not as {schema} has it; make it so again"
         for name in found.keys() - wanted.keys() - {REFINERY}:
             yield f"{found[name].type} {name} is not cafleet's; drop it, or keep it elsewhere"
 

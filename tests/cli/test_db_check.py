@@ -15,7 +15,7 @@ from cafleet.broker import messages
 from cafleet.broker.consistency import row_faults
 from cafleet.clock import utc_now
 from cafleet.operations.upkeep import MOST_OF_A_KIND, check
-from cafleet.store.files import query_file, query_namespaces
+from cafleet.store.files import query_file, query_namespaces, schema_path
 from tests.harness.database import Database
 from tests.harness.program import Program, assert_refused
 from tests.harness.refusals import Refusals
@@ -329,7 +329,10 @@ def test_missing_references_are_named(crowd: Registry) -> None:
             "CREATE TRIGGER more AFTER INSERT ON messages BEGIN DELETE FROM waits; END",
             "trigger more is not cafleet's; ",
         ),
-        ("ALTER TABLE members ADD COLUMN more", "table members is not as sql/schema.sql has it; "),
+        (
+            "ALTER TABLE members ADD COLUMN more",
+            f"table members is not as {schema_path()} has it; ",
+        ),
         ("DROP TABLE waits", "table waits is missing; "),
     ],
 )
@@ -347,7 +350,7 @@ def test_a_weaker_index_is_named(crowd: Registry) -> None:
     )
     crowd.member(1, "second", kind="monitor")
     findings = found(crowd)
-    assert f"index {name} is not as sql/schema.sql has it; make it so again" in findings
+    assert f"index {name} is not as {schema_path()} has it; make it so again" in findings
     assert [each.partition(" is not")[0] for each in findings if "only active monitor" in each] == [
         "member 2",
         "member 7",

@@ -21,6 +21,7 @@ import json, sys, tempfile, locale
 from datetime import UTC, datetime
 import cafleet
 from cafleet.store.contracts import read_contracts
+from cafleet.store.files import page, schema_path
 from cafleet.store.migrate import migrate
 from cafleet.store.migration_files import migrations
 from cafleet.store.repository import query
@@ -33,6 +34,7 @@ print(json.dumps({
     "queries": [[c.source, c.name, c.sql, query(c.namespace, c.name).sql] for c in contracts],
     "migrations": [m.checksum for m in migrations()],
     "version": report.to_version,
+    "pages": [page("database.md"), page("recovery.md"), schema_path()],
 }))
 """
 
@@ -105,6 +107,10 @@ def test_installed_wheel(tmp_path: Path, wheel: Path) -> None:
     assert done.returncode == 0, done.stderr
     loaded = load(tmp_path, python_path=site, LC_ALL="C", PYTHONUTF8="0")
     assert Path(loaded["from"]).is_relative_to(site)
+    for page in map(Path, loaded["pages"]):
+        assert page.is_relative_to(site)
+        (original,) = ROOT.glob(f"*/{page.name}")
+        assert page.read_bytes() == original.read_bytes()
     assert_same(loaded)
 
 
