@@ -97,7 +97,8 @@ class Story:
         self._run("message", "send", *sender, "--to-member-id", str(alice), _TASK)
         self._wait(lambda: self._shows_notice(alice), "the notice was typed into alice's pane")
         self._say("Alice's pane, a moment later:")
-        self._capture(alice)
+        # Her answer may have come by then; the notice stands above it.
+        self._capture(alice, lines=40)
         self._until_answered(2)
         self._chapter("5. A broadcast to everybody else")
         self._run("message", "broadcast", *sender, _NEWS)
@@ -115,8 +116,8 @@ class Story:
         for member_id in self._members:
             self._capture(member_id)
 
-    def _capture(self, member_id: int) -> None:
-        self._run("member", "capture", str(member_id), "--lines", "18")
+    def _capture(self, member_id: int, *, lines: int = 18) -> None:
+        self._run("member", "capture", str(member_id), "--lines", str(lines))
 
     # Waiting
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import shutil
+import signal
 import sqlite3
 import subprocess
 
@@ -13,6 +14,9 @@ from hypothesis import settings
 # A deadline on a busy machine fails tests that are right. CI draws the same examples each time.
 settings.register_profile("cafleet", deadline=None, derandomize="CI" in os.environ)
 settings.load_profile("cafleet")
+
+# The program leaves a signal that is ignored, under nohup perhaps, ignored; its tests send it.
+signal.signal(signal.SIGHUP, signal.SIG_DFL)
 
 _LONGEST = (
     "test_field_cases_crashes",

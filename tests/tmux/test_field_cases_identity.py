@@ -11,6 +11,7 @@ from tests.harness.fleet import Fleet, Seat, found_fleet, wait_until_resting
 from tests.harness.journals import Recorders
 from tests.harness.program import Program, assert_refused
 from tests.harness.tmux import TmuxServer
+from tests.harness.waiting import wait_for
 from tests.tmux.panes_fixtures import restarted
 from tests.tmux.sending import broadcast, frames, send, states
 
@@ -81,9 +82,10 @@ def test_two_members_with_one_pane_id_share_no_message(
     assert pane in {seat.pane for seat in fleet.seats}
     wait_until_resting(tmux_server, pane)
     before = recorders.of(pane).received()
-    assert broadcast(cafleet, "who?") == {"unreachable": 3, "submitted": 1}
+    # The look for the one that had the pane before may hold its lock for a moment.
+    assert broadcast(cafleet, "who?")["unreachable"] == 3
     seat = Seat(late["member_id"], pane, recorders.of(pane))
-    assert states(database, seat) == {"who?": "submitted"}
+    wait_for(lambda: states(database, seat) == {"who?": "submitted"}, "the notice is submitted")
     assert recorders.of(pane).received()[len(before) :].count(b"who?") == 1
 
 

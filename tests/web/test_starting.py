@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 import socket
 import subprocess
 import sys
@@ -76,9 +77,13 @@ def test_a_port_is_free_again_at_once(program: Program, registry: Registry) -> N
         assert again.get("/api/fleets").ok() == []
 
 
-def test_the_schema_guard_stands_in_front(program: Program, registry: Registry) -> None:
-    registry.rows("DELETE FROM schema_migrations WHERE version > 8")
-    assert_refused(program.run("server"), 1, "run `cafleet setup`")
+def test_the_schema_guard_stands_in_front(
+    program: Program, database_at_head: Path, tmp_path: Path
+) -> None:
+    older = Registry(shutil.copyfile(database_at_head, tmp_path / "older.db"))
+    older.rows("DELETE FROM schema_migrations WHERE version > 8")
+    refused = program.run("server", env={"CAFLEET_DATABASE_URL": older.url})
+    assert_refused(refused, 1, "run `cafleet setup`")
 
 
 def test_the_assets_guard_does_not(program: Program, registry: Registry) -> None:
