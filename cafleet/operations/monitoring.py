@@ -74,9 +74,14 @@ def request_wake(conn: Connection, *, fleet_id: int) -> str | None:
     return clock.stamp(now)
 
 
+def has_process(*, fleet_id: int) -> bool:
+    """Whether a process runs the fleet's loop, or is about to; the one thing that
+    :func:`watch_loop` sees outside the database."""
+    return is_held(loop_lock_path(settings.database_path(), fleet_id))
+
+
 def _is_live(runtime: MonitorRuntime | None, fleet_id: int, now: datetime) -> bool:
-    held = is_held(loop_lock_path(settings.database_path(), fleet_id))
-    return monitor.is_live(runtime, lock_held=held, now=now)
+    return monitor.is_live(runtime, lock_held=has_process(fleet_id=fleet_id), now=now)
 
 
 def stop_loop(conn: Connection, *, fleet_id: int) -> bool:

@@ -24,12 +24,14 @@ from cafleet.errors import (
     UsageError,
 )
 from cafleet.store.guard import open_database
+from cafleet.web.answers import Answers, Question
 from cafleet.web.changes import Changes
 from cafleet.web.endpoints import ENDPOINTS, Endpoint
 from cafleet.web.guard import Guard
-from cafleet.web.replies import json_reply, refusal
+from cafleet.web.replies import has_already, json_reply, refusal
 from cafleet.web.requests import Call, read_call
 from cafleet.web.shipped import Page
+from cafleet.web.watch import Watch
 
 # The first that fits; what fits none is the server's own fault.
 _STATUSES: list[tuple[type[CafleetError], int]] = [
@@ -41,10 +43,14 @@ _STATUSES: list[tuple[type[CafleetError], int]] = [
 ]
 
 
-def build(database: str, *, changes: Changes, host: str) -> ASGIApp:
+def build(database: str, *, watch: Watch, changes: Changes, host: str) -> ASGIApp:
     """The application on a database file; ``host`` is where the server listens."""
+    answers = Answers(watch)
     routes = [
-        *(Route(path, _Resource(database, methods)) for path, methods in ENDPOINTS.items()),
+        *(
+            Route(path, _Resource(database, answers, methods))
+            for path, methods in ENDPOINTS.items()
+        ),
         Route("/api/changes", changes),
         Route("/{path:path}", Page()),
     ]
@@ -59,8 +65,9 @@ def build(database: str, *, changes: Changes, host: str) -> ASGIApp:
 class _Resource:
     """One path of the API."""
 
-    def __init__(self, database: str, methods: Mapping[str, Endpoint]) -> None:
+    def __init__(self, database: str, answers: Answers, methods: Mapping[str, Endpoint]) -> None:
         self._database = database
+        self._answers = answers
         self._methods = dict(methods)
         if "GET" in methods:
             self._methods["HEAD"] = methods["GET"]
@@ -70,11 +77,30 @@ class _Resource:
         if endpoint is None:
             allowed = {"Allow": ", ".join(sorted(self._methods))}
             raise HTTPException(405, "Method not allowed", headers=allowed)
-        call = await read_call(
-            Request(scope, receive), needs_fleet=endpoint.needs_fleet, body=endpoint.body
+        request = Request(scope, receive)
+        call = await read_call(request, needs_fleet=endpoint.needs_fleet, body=endpoint.body)
+        if scope["method"] in {"GET", "HEAD"}:
+            response = await self._read(request, endpoint, call)
+        else:
+            response = json_reply(await run_in_threadpool(self._answer, endpoint, call))
+        await response(scope, receive, send)
+
+    async def _read(self, request: Request, endpoint: Endpoint, call: Call) -> Response:
+        """A kept answer where there is one, and only what the client does not have yet."""
+        scope = request.scope
+        answer = await self._answers.get(
+            lambda: Question(
+                path=scope["path"],
+                query=scope["query_string"],
+                fleet_id=call.fleet_id,
+                beside=endpoint.beside(call),
+            ),
+            lambda: self._answer(endpoint, call),
         )
-        body = await run_in_threadpool(self._answer, endpoint, call)
-        await json_reply(body)(scope, receive, send)
+        headers = {"ETag": answer.etag}
+        if has_already(request, answer.etag):
+            return Response(status_code=304, headers={"Cache-Control": "no-store", **headers})
+        return json_reply(answer.body, headers=headers)
 
     def _answer(self, endpoint: Endpoint, call: Call) -> bytes:
         """Encoded. A connection for each call is cheap, and finds the file that is there now."""

@@ -8,6 +8,7 @@ from typing import Annotated, Literal
 import msgspec
 from starlette.exceptions import HTTPException
 
+from cafleet import clock
 from cafleet.broker import fleets, members, messages, monitor
 from cafleet.errors import UnknownIdError
 from cafleet.operations import monitoring, sending
@@ -39,9 +40,13 @@ class SendBody(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class Endpoint(msgspec.Struct, frozen=True, kw_only=True):
-    """``answer`` runs in a thread, with a connection of its own, once the fleet is known to live."""
+    """``answer`` runs in a thread, with a connection of its own, once the fleet is known to live.
+
+    ``beside`` is what the answer to a GET depends on beside the call and the database.
+    """
 
     answer: Callable[[Connection, Call], object]
+    beside: Callable[[Call], tuple[int, ...]] = lambda _: ()
     body: type | None = None
     needs_fleet: bool = True
 
@@ -58,6 +63,11 @@ def list_members(conn: Connection, call: Call) -> wire.RosterWire:
 def show_monitor(conn: Connection, call: Call) -> wire.MonitorWire:
     seen = monitoring.watch_loop(conn, fleet_id=call.fleet_id)
     return wire.monitor_card(seen.runtime, seen.targets, running=seen.running, now=seen.now)
+
+
+def _loop_now(call: Call) -> tuple[int, ...]:
+    """Ages are in whole seconds, and a loop that is killed writes nothing."""
+    return int(clock.utc_now().timestamp()), monitoring.has_process(fleet_id=call.fleet_id)
 
 
 def set_interval(conn: Connection, call: Call) -> wire.IntervalWire:
@@ -129,7 +139,7 @@ ENDPOINTS = {
     "/api/members/{subject}/inbox": {"GET": Endpoint(answer=show_inbox)},
     "/api/members/{subject}/sent": {"GET": Endpoint(answer=show_sent)},
     "/api/monitor": {
-        "GET": Endpoint(answer=show_monitor),
+        "GET": Endpoint(answer=show_monitor, beside=_loop_now),
         "PATCH": Endpoint(answer=set_interval, body=IntervalBody),
     },
     "/api/monitor/wake": {"POST": Endpoint(answer=wake_monitor)},

@@ -15,9 +15,12 @@ from cafleet.errors import CafleetError, internal
 from cafleet.store.guard import open_database
 from cafleet.web.app import build
 from cafleet.web.changes import Changes
+from cafleet.web.watch import Watch
 
 # What has not ended by itself so long after a signal is cut off.
 _GRACE_SECONDS = 1
+# A page that is open asks at every heartbeat of a loop, and would have to connect again each time.
+_KEEP_ALIVE_SECONDS = 30
 
 
 class _OneLine(logging.Formatter):
@@ -47,9 +50,10 @@ def serve(database: str, *, host: str, port: int, announce: Callable[[str], None
     log = logging.StreamHandler()
     log.setFormatter(_OneLine())
     logging.basicConfig(level=logging.ERROR, handlers=[log])
-    changes = Changes(database)
+    watch = Watch(database)
+    changes = Changes(watch)
     config = uvicorn.Config(
-        build(database, changes=changes, host=host),
+        build(database, watch=watch, changes=changes, host=host),
         http="h11",
         ws="none",
         lifespan="off",
@@ -59,10 +63,16 @@ def serve(database: str, *, host: str, port: int, announce: Callable[[str], None
         access_log=False,
         proxy_headers=False,
         server_header=False,
+        timeout_keep_alive=_KEEP_ALIVE_SECONDS,
         timeout_graceful_shutdown=_GRACE_SECONDS,
     )
     shown = f"[{host}]" if ":" in host else host
-    _Server(config, changes, lambda: announce(f"Serving http://{shown}:{port}/")).run([listener])
+    try:
+        _Server(config, changes, lambda: announce(f"Serving http://{shown}:{port}/")).run(
+            [listener]
+        )
+    finally:
+        watch.end()
 
 
 class _Server(uvicorn.Server):

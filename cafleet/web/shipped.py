@@ -11,6 +11,8 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.types import Receive, Scope, Send
 
+from cafleet.web.replies import has_already
+
 _MEDIA_TYPES = {
     "html": "text/html; charset=utf-8",
     "css": "text/css; charset=utf-8",
@@ -71,7 +73,6 @@ class Page:
 
 def _reply(file: File, request: Request) -> Response:
     headers = {"ETag": file.etag, "Cache-Control": "no-cache"}
-    known = request.headers.get("if-none-match", "").split(",")
-    if any(etag.strip().removeprefix("W/") in {file.etag, "*"} for etag in known):
+    if has_already(request, file.etag):
         return Response(status_code=304, headers=headers)
     return Response(file.content, headers=headers, media_type=file.media_type)

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import http.client
 import json
+import os
 import re
 import signal
 import socket
 from collections.abc import Iterator, Mapping
 from contextlib import closing, contextmanager
 from dataclasses import dataclass
+from pathlib import Path
 from subprocess import Popen
 from typing import Any
 
@@ -95,6 +97,12 @@ class WebServer:
             connection.sendall(request)
             connection.shutdown(socket.SHUT_WR)
             return b"".join(iter(lambda: connection.recv(65536), b""))
+
+    def cpu_seconds(self) -> float:
+        """What all of its threads have used, those that have ended too."""
+        stat = Path(f"/proc/{self.process.pid}/stat").read_text()
+        fields = stat.rpartition(")")[2].split()
+        return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
 
     def stop(self, number: signal.Signals = signal.SIGTERM) -> tuple[int, str]:
         """End it by a signal; its exit code and what it has complained of."""

@@ -21,15 +21,18 @@ export const contact = new EventTarget();
  *
  * Once `signal` is aborted every request fails with its reason, even one that was answered: what a
  * view has left behind never reaches the next. Else a request gives the JSON, or throws `Refused`
- * or `Unreachable`.
+ * or `Unreachable`. An answer that is as it was is the same object again.
  */
 export function client(fleetId, signal) {
-  const ask = (method) => (path, body) => request(method, path, { fleetId, body, signal });
+  const known = new Map();
+  const ask = (method) => (path, body) => request(method, path, { fleetId, body, signal, known });
   return { get: ask("GET"), patch: ask("PATCH"), post: ask("POST"), signal };
 }
 
-async function request(method, path, { fleetId, body, signal }) {
+async function request(method, path, { fleetId, body, signal, known }) {
   const headers = {};
+  const before = method === "GET" ? known.get(path) : undefined;
+  if (before !== undefined) headers["If-None-Match"] = before.etag;
   if (fleetId !== null) headers["X-Fleet-Id"] = fleetId;
   if (body !== undefined) headers["Content-Type"] = "application/json";
   const deadline = AbortSignal.any([signal, AbortSignal.timeout(PATIENCE_MS)]);
@@ -51,8 +54,13 @@ async function request(method, path, { fleetId, body, signal }) {
   }
   signal.throwIfAborted();
   contact.dispatchEvent(new Event("answer"));
+  if (response.status === 304) return before.answer;
   const answer = parsed(text);
-  if (response.ok && answer !== undefined) return answer;
+  if (response.ok && answer !== undefined) {
+    const etag = response.headers.get("ETag");
+    if (etag !== null) known.set(path, { etag, answer });
+    return answer;
+  }
   throw new Refused(response.status, answer?.detail ?? `The server answered ${response.status}.`);
 }
 
