@@ -43,6 +43,8 @@ panes and workers do in wall time.
   connection, fetched into tuples.
 - *Workers*: processes with a connection each, and a live courier; the bare ones insert one row in a
   transaction of its own with the same pragmas.
+- *Open pages*: clients that ask again at every event, as the page does, while the fleet's loop notes
+  its heartbeats; their timeline holds 200 messages.
 
 The clock is no test: what CI holds is the number of steps that SQLite's virtual machine takes for
 each operation, which must not grow with the number of messages (`tests/bench/test_steps.py`).

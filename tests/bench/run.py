@@ -31,6 +31,7 @@ def _parts(folder: Path, many: int, quick: bool) -> dict[str, Callable[[], Itera
         "workers": lambda: workers.measure(copy_of(FEW, folder), 10_000, 1 if quick else 3),
         "panes": lambda: _courier().panes(10 if quick else 50, 3 if quick else 7),
         "idle": lambda: _courier().idle_loop(10.0 if quick else 60.0),
+        "pages": lambda: _open_pages().measure(15.0 if quick else 60.0),
     }
 
 
@@ -41,10 +42,16 @@ def _courier() -> ModuleType:
     return courier
 
 
+def _open_pages() -> ModuleType:
+    from tests.bench import open_pages
+
+    return open_pages
+
+
 def main() -> int:
     """Exit 1 when a budget is missed. The page is written by a full run only."""
     parser = argparse.ArgumentParser(prog="python -m tests.bench.run", description=__doc__)
-    names = ["start", "hot", "workers", "panes", "idle"]
+    names = ["start", "hot", "workers", "panes", "idle", "pages"]
     parser.add_argument("--only", nargs="+", choices=names, help="these parts; writes no page")
     parser.add_argument("--quick", action="store_true", help="fewer of everything; writes no page")
     wanted = parser.parse_args()

@@ -41,6 +41,26 @@ def test_every_window_shows_a_message_without_a_reload(
         expect(page.locator(".entry").last).to_contain_text("second")
 
 
+def test_what_is_as_it_was_does_not_travel_again(
+    program: Program, registry: Registry, window: Page
+) -> None:
+    registry.crew(*NAMES)
+    send(program, "first")
+    window.goto(FLEET)
+    expect(window.locator(".entry")).to_contain_text("first")
+    expect(window.get_by_text("Live", exact=True)).to_be_visible()
+    with (
+        window.expect_response("**/api/timeline*") as timeline,
+        window.expect_response("**/api/members") as members,
+    ):
+        registry.rows("INSERT INTO monitor_runtime (fleet_id) VALUES (1)")
+    assert timeline.value.status == members.value.status == 304
+    expect(window.locator(".entry")).to_contain_text("first")
+    expect(window.get_by_role("button", name="Retry")).to_have_count(0)
+    send(program, "second")
+    expect(window.locator(".entry").last).to_contain_text("second")
+
+
 def test_without_events_the_page_polls(program: Program, registry: Registry, window: Page) -> None:
     registry.crew(*NAMES)
     window.route("**/api/changes", lambda route: route.abort())
