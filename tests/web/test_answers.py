@@ -44,7 +44,7 @@ def test_who_writes_and_then_reads_finds_it(
         body = {"from_member_id": ann, "to_member_id": bob, "text": "hi"}
         return int(web.post(SEND, body, fleet=fleet).ok()["message_id"])
 
-    for turn in range(200):
+    for turn in range(100):
         fleet = chance.randint(1, 3)
         _, _, ann, bob = crews[fleet - 1]
         if turn % 20 == 0:
@@ -176,7 +176,7 @@ def test_what_is_kept_has_a_bound(own: OwnServer) -> None:
         own.registry.message(ann, bob, "x" * 10_000)
     own.web.get("/api/timeline").ok()
     before = resident_bytes(own.web)
-    for number in range(300):  # a megabyte each
+    for number in range(120):  # a megabyte each
         own.web.get(f"/api/timeline?{number}").ok()
     assert resident_bytes(own.web) - before < 3 * MOST_BYTES
 
