@@ -9,6 +9,9 @@ from __future__ import annotations
 
 import os
 
+FROM_BACKUP = "from a backup as `cafleet db backup --help` says"
+"""How a sentence goes on that tells to restore something."""
+
 
 class CafleetError(Exception):
     """The request could not be carried out. Root of every error that this program raises itself."""

@@ -11,7 +11,7 @@ import msgspec
 from cafleet import clock
 from cafleet.broker.cards import card_fault
 from cafleet.broker.fleets import database_id
-from cafleet.errors import IntegrityError
+from cafleet.errors import FROM_BACKUP, IntegrityError
 from cafleet.settings import LARGEST_INTEGER
 from cafleet.store import Connection, queries
 from cafleet.store.access import damage
@@ -120,7 +120,7 @@ def _page(conn: Connection, table: _Table, after: int) -> tuple[Sequence[Row], s
 def _judged(conn: Connection, table: _Table, after: int, until: int) -> Iterator[str]:
     if table.judge is not None:
         for row in table.judge(conn, after_id=after, until_id=until):
-            yield f"{table.noun} {_key(row)} {row.fault}; correct that row, or restore it from a backup"
+            yield f"{table.noun} {_key(row)} {row.fault}; correct that row, or restore it {FROM_BACKUP}"
 
 
 def _small(read: Callable[[], Sequence[Row]]) -> Iterator[str]:
@@ -137,7 +137,7 @@ def _identity(conn: Connection) -> Iterator[str]:
         yield failure.message
         return
     if re.fullmatch("[0-9a-f]{32}", found) is None:
-        yield f"database_identity.database_id holds {found[:80]!r}, which is no id; restore it from a backup"
+        yield f"database_identity.database_id holds {found[:80]!r}, which is no id; restore it {FROM_BACKUP}"
 
 
 def _duplicate_monitors(conn: Connection) -> Iterator[str]:

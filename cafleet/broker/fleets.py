@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from cafleet.broker.ids import is_id
-from cafleet.errors import IntegrityError, UnknownIdError
+from cafleet.errors import FROM_BACKUP, IntegrityError, UnknownIdError
 from cafleet.records import FleetRecord, FleetSummary
 from cafleet.store import Connection, queries
 
@@ -18,7 +18,7 @@ def database_id(conn: Connection) -> str:
     """
     found = queries.get_database_id(conn)
     if found is None:
-        raise IntegrityError("database_identity has no row; restore the database from a backup")
+        raise IntegrityError(f"database_identity has no row; restore the database {FROM_BACKUP}")
     return found
 
 

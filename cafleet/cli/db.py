@@ -16,6 +16,23 @@ from cafleet.present.wire import BackupWire, CheckWire, to_json
 
 app = typer.Typer()
 
+# What stands beside the file belongs to it: SQLite would write an old -wal into the copy.
+_RESTORING = """To restore a copy, stop all that uses the database: `cafleet monitor stop FLEET_ID` for
+each fleet (where that is refused, end its process), `cafleet server`, and agents that work. Then
+move the database away together with what lies beside it, put the copy in its place, and check it:
+
+\b
+  db=~/.local/share/cafleet/cafleet.db   # or the path in CAFLEET_DATABASE_URL
+  for end in '' -wal -shm -journal; do
+    [ ! -e "$db$end" ] || mv "$db$end" "$db.replaced$end"
+  done
+  cp PATH "$db"
+  cafleet setup
+  cafleet db check
+
+`cafleet monitor run FLEET_ID` starts a loop again. To look into a copy without restoring it, give
+its path in CAFLEET_DATABASE_URL."""
+
 Json = Annotated[bool, typer.Option("--json", help="Print one line of JSON.")]
 
 
@@ -52,7 +69,7 @@ def check(json: Json = False) -> None:
         raise typer.Exit(1)
 
 
-@app.command("backup", cls=Command)
+@app.command("backup", cls=Command, epilog=_RESTORING)
 def backup(
     path: Annotated[
         str,

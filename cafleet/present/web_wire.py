@@ -12,7 +12,7 @@ from datetime import datetime
 import msgspec
 
 from cafleet import clock
-from cafleet.errors import IntegrityError
+from cafleet.errors import FROM_BACKUP, IntegrityError
 from cafleet.present.wire import PlacementWire
 from cafleet.records import (
     DeliveryState,
@@ -183,5 +183,5 @@ def _name(message: TrackedMessage, column: str, member_id: int, names: Mapping[i
     except KeyError:
         raise IntegrityError(
             f"messages.{column} holds {member_id} where message_id is {message.message_id}, and no "
-            f"member has that id; restore the member from a backup"
+            f"member has that id; restore the member {FROM_BACKUP}"
         ) from None

@@ -9,7 +9,7 @@ from typing import Any, TypeVar
 
 import msgspec
 
-from cafleet.errors import IntegrityError
+from cafleet.errors import FROM_BACKUP, IntegrityError
 from cafleet.store.failures import translated
 from cafleet.store.repository import query
 from cafleet.store.rows import Row, Source
@@ -51,7 +51,7 @@ def scalar(
         return msgspec.convert(found, shape)
     except msgspec.ValidationError:
         raise IntegrityError(
-            f"{namespace}: {name} found {found!r}, which it cannot hold; restore the row from a backup"
+            f"{namespace}: {name} found {found!r}, which it cannot hold; restore the row {FROM_BACKUP}"
         ) from None
 
 
@@ -131,7 +131,7 @@ def damage(
     source = row.joined.get(column) or Source(row.table, column, row.key, row.key)
     return (
         f"{source.table}.{source.column} holds {_shown(stored[column])} where {source.key} is "
-        f"{_shown(stored[source.held_by])}, which {what}; correct that row, or restore it from a backup"
+        f"{_shown(stored[source.held_by])}, which {what}; correct that row, or restore it {FROM_BACKUP}"
     )
 
 

@@ -6,7 +6,7 @@ import sqlite3
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from cafleet.errors import DatabaseError, UsageError
+from cafleet.errors import FROM_BACKUP, DatabaseError, UsageError
 
 
 class UniqueIndexError(DatabaseError):
@@ -28,7 +28,7 @@ _SENTENCES = {
     "SQLITE_READONLY": "the database cannot be written; check the permissions of the file and its folder",
     "SQLITE_CANTOPEN": "the database cannot be opened; check its path and permissions",
     "SQLITE_NOTADB": "the file is not an SQLite database; check CAFLEET_DATABASE_URL",
-    "SQLITE_CORRUPT": "the database is damaged; restore it from a backup",
+    "SQLITE_CORRUPT": f"the database is damaged; restore it {FROM_BACKUP}",
     "SQLITE_IOERR": "the disk failed under the database; check it and try again",
 }
 

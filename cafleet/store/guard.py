@@ -5,7 +5,7 @@ from __future__ import annotations
 import sqlite3
 from contextlib import closing
 
-from cafleet.errors import DatabaseError, SchemaError
+from cafleet.errors import FROM_BACKUP, DatabaseError, SchemaError
 from cafleet.store import queries
 from cafleet.store.connection import connect
 from cafleet.store.failures import translated
@@ -75,8 +75,8 @@ def refuse_emptied_ledger(conn: sqlite3.Connection, path: str) -> None:
     """Raise SchemaError if the database, whose ledger has no entry, has tables of a schema."""
     if table_names(conn) - {LEDGER}:
         raise SchemaError(
-            f"the ledger of the database at {path} is empty, so its schema is unknown; restore it "
-            f"from a backup"
+            f"the ledger of the database at {path} is empty, so its schema is unknown; "
+            f"restore it {FROM_BACKUP}"
         )
 
 

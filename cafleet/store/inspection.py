@@ -8,7 +8,7 @@ from contextlib import closing
 
 import msgspec
 
-from cafleet.errors import CafleetError, DatabaseError
+from cafleet.errors import FROM_BACKUP, CafleetError, DatabaseError
 from cafleet.store import queries
 from cafleet.store.connection import connect
 from cafleet.store.failures import translated
@@ -59,7 +59,7 @@ def _inspect(conn: sqlite3.Connection, path: str, found: Inspection) -> Inspecti
     except CafleetError as failure:
         error = error or str(failure)
     if error is None and integrity != "ok":
-        error = f"the database is damaged ({integrity}); restore it from a backup"
+        error = f"the database is damaged ({integrity}); restore it {FROM_BACKUP}"
     return msgspec.structs.replace(
         found,
         schema_version=_version(conn),

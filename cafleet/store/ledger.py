@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from datetime import datetime
 
 from cafleet import clock
-from cafleet.errors import SchemaError
+from cafleet.errors import FROM_BACKUP, SchemaError
 from cafleet.store import queries
 from cafleet.store.failures import translated
 from cafleet.store.migration_files import Migration, ledger_statements
@@ -29,7 +29,7 @@ def applied_version(conn: sqlite3.Connection, path: str, shipped: Sequence[Migra
             )
         if entry.version != position + 1:
             raise SchemaError(
-                f"the ledger of the database at {path} lacks version {position + 1}; restore it from a backup"
+                f"the ledger of the database at {path} lacks version {position + 1}; restore it {FROM_BACKUP}"
             )
         if entry.checksum != shipped[position].checksum:
             raise SchemaError(

@@ -7,6 +7,7 @@ import sqlite3
 from collections.abc import Iterator
 from contextlib import closing
 
+from cafleet.errors import FROM_BACKUP
 from cafleet.store import queries
 from cafleet.store.failures import translated
 from cafleet.store.files import schema_path
@@ -23,7 +24,7 @@ def integrity_faults(conn: sqlite3.Connection) -> Iterator[str]:
         found = conn.execute("PRAGMA integrity_check").fetchall()
     for (text,) in found:
         if text != "ok":
-            yield f"integrity_check: {' '.join(str(text).split())}; restore the database from a backup"
+            yield f"integrity_check: {' '.join(str(text).split())}; restore the database {FROM_BACKUP}"
 
 
 def broken_references(conn: sqlite3.Connection) -> Iterator[str]:
@@ -33,7 +34,7 @@ def broken_references(conn: sqlite3.Connection) -> Iterator[str]:
             column = _referring_columns(conn, table)[number]
             yield (
                 f"{table}.{column} of row {row_id} refers to a row of {parent} that is not there; "
-                f"correct that row, or restore the database from a backup"
+                f"correct that row, or restore the database {FROM_BACKUP}"
             )
 
 

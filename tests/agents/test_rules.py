@@ -87,3 +87,22 @@ def test_codex_sends_from_its_sandbox() -> None:
         assert "Message 1 stored, notice " in result
         assert "no courier runs" not in result
         assert settled(stage.database, 1)["state"] == "submitted"
+
+
+@pytest.mark.skipif(not is_installed("opencode"), reason="opencode is not installed")
+def test_opencode_refuses_a_redirection_or_a_compound_of_other_commands(tmp_path: Path) -> None:
+    poll = "cafleet message poll 2"
+    send = "cafleet message send --from-member-id 2 --to-member-id 1"
+    with staged(CodingAgent.OPENCODE, tmp_path) as stage:
+        results = done(
+            stage,
+            "try the shell",
+            *map(shell, ["ls > listed", f"{poll} && touch touched", f"{poll} | tee teed"]),
+            shell(f"{send} 'a -> b'"),
+        )
+        assert [each.partition(" a rule which prevents")[1] != "" for each in results] == [
+            *[True] * 3,
+            False,
+        ]
+        assert "Message 1 stored" in results[3]
+        assert not any((stage.work / name).exists() for name in ("listed", "touched", "teed"))

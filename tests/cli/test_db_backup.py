@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import os
+import re
+import shutil
 import signal
 import sqlite3
 import subprocess
@@ -239,3 +241,34 @@ def test_an_end_in_the_middle_leaves_nothing_at_the_path(
     else:
         assert process.returncode == 128 + number
         assert os.listdir(place) == []
+
+
+def test_a_copy_is_restored_as_the_help_says(
+    crowd: Registry, refusals: Refusals, cafleet: Program, place: Path, tmp_path: Path
+) -> None:
+    copy = place / "a copy.db"
+    cafleet.run("db", "backup", str(copy)).ok()
+    home = tmp_path / "a home"
+    database = home / ".local/share/cafleet/cafleet.db"
+    database.parent.mkdir(parents=True)
+    with closing(crowd.connect()) as writer:
+        # A process that was killed leaves what it wrote last in the -wal.
+        writer.execute("UPDATE members SET name = 'later' WHERE member_id = 3")
+        writer.commit()
+        for end in ("", "-wal", "-shm"):
+            shutil.copy(f"{crowd.path}{end}", f"{database}{end}")
+    told = cafleet.run("db", "backup", "--help").ok().stdout
+    steps = re.search(r"^ +db=.*?cafleet db check$", told, re.DOTALL | re.MULTILINE)
+    assert steps is not None
+    done = subprocess.run(
+        ["sh", "-e", "-c", steps[0].replace("cp PATH", f"cp '{copy}'")],
+        env={"HOME": str(home), "PATH": f"{CAFLEET.parent}:/usr/bin:/bin"},
+        capture_output=True,
+        text=True,
+    )
+    assert done.returncode == 0, done
+    assert f"Nothing is wrong with {database}." in done.stdout
+    names = "SELECT name FROM members WHERE member_id = 3"
+    assert Database(database).value(names) == "ann"
+    replaced = database.with_name("cafleet.db.replaced")
+    assert Database(replaced).value(names) == "later", "what was written last was not kept"

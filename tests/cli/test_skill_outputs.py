@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from pathlib import Path
 
 from cafleet.agents import assets
 from tests.harness.database import Database
@@ -45,7 +46,7 @@ def assert_shown(label: str, result: Result) -> None:
 
 
 def test_every_form_is_what_the_program_prints(
-    cafleet: Program, database: Database, fleet: Fleet, tmux_server: TmuxServer
+    cafleet: Program, database: Database, fleet: Fleet, tmux_server: TmuxServer, tmp_path: Path
 ) -> None:
     seen = set()
     director, member = str(fleet.director.member_id), str(fleet.recipient.member_id)
@@ -75,6 +76,9 @@ def test_every_form_is_what_the_program_prints(
     show("monitor-status", "monitor", "status", "1")
     show("monitor-scan", "monitor", "scan", "1")
     show("fleet-list", "fleet", "list")
+    show("fleet-show", "fleet", "show", "1")
+    show("db-check", "db", "check")
+    show("db-backup", "db", "backup", str(tmp_path / "copy.db"))
     wishes = ["--fleet-id", "1", "--name", "late", "--description", "d", "You are {member_id}."]
     late = show("member-create", "member", "create", *wishes).split()[0]
     wait_for(lambda: _is_at_rest(cafleet, other), "a member rests")
@@ -92,9 +96,14 @@ def test_every_form_is_what_the_program_prints(
     assert unmet.exit_code == 1
     assert "it is stored, do not send it again" in unmet.stderr
 
+    show("monitor-stop", "monitor", "stop", "1")
     show("fleet-delete", "fleet", "delete", "1", "--kill-panes")
     show("fleet-create", "fleet", "create", "--name", "next", "--coding-agent", "claude")
-    cafleet.run("fleet", "delete", "2", "--kill-panes").ok()
+    left = cafleet.run("fleet", "delete", "2", pane=pane).ok().stdout
+    assert re.search(pattern("\nmember <id>: pane <pane> (still running)\n"), left)
+    none = "No fleets; start one with 'cafleet fleet create'."
+    assert cafleet.run("fleet", "list").ok().stdout == f"{none}\n"
+    assert f"`{none}`" in REFERENCE
     assert seen == set(SHOWN)
 
 
