@@ -91,11 +91,13 @@ def home_folder() -> str | None:
 def database_path() -> str:
     """The absolute path of the database file.
 
-    The path of an override is taken as it is written: nothing in it is expanded or decoded.
+    The path of an override is taken as it is written: nothing in it is expanded or decoded, and a
+    `?` or `#` is one of its characters. What ends like a query is refused: whoever writes
+    ``fleet.db?mode=ro`` means another file than the one of that name.
 
     Raises:
-        SettingError: the override has another scheme, or a relative or empty path; or there is no
-            home folder for the default.
+        SettingError: the override has another scheme, a query, or a relative or empty path; or there
+            is no home folder for the default.
     """
     url = os.environ.get(DATABASE_URL)
     if url is None:
@@ -111,7 +113,17 @@ def database_path() -> str:
         raise SettingError(
             f"{DATABASE_URL} is {url!r}; it must be sqlite:/// and an absolute path, such as sqlite:////home/me/fleet.db"
         )
+    if _has_query(path):
+        raise SettingError(
+            f"{DATABASE_URL} is {url!r}, which ends in a query; there are no options, give the path alone"
+        )
     return path
+
+
+def _has_query(path: str) -> bool:
+    """Whether the last part of the path goes on with ``?name=`` as the query of a URL does."""
+    _, mark, query = path.rpartition("/")[2].partition("?")
+    return bool(mark) and query.partition("=")[0].isidentifier() and "=" in query
 
 
 def _is_unicode(text: str) -> bool:

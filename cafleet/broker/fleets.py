@@ -8,6 +8,7 @@ from cafleet.broker.ids import is_id
 from cafleet.errors import FROM_BACKUP, IntegrityError, UnknownIdError
 from cafleet.records import FleetRecord, FleetSummary
 from cafleet.store import Connection, queries
+from cafleet.store.rows import MemberStatusRow
 
 
 def database_id(conn: Connection) -> str:
@@ -23,8 +24,29 @@ def database_id(conn: Connection) -> str:
 
 
 def list_fleets(conn: Connection) -> Sequence[FleetSummary]:
-    """The living fleets, newest first."""
-    return queries.list_fleets(conn)
+    """The living fleets, newest first, each with the number of its active members.
+
+    Raises:
+        IntegrityError: a member's status is none that is known.
+    """
+    found = queries.list_fleets(conn)
+    for fleet in found:
+        statuses(conn, fleet_id=fleet.fleet_id)
+    return found
+
+
+def living_ids(conn: Connection) -> list[int]:
+    """The ids of the living fleets, newest first, whatever their members' rows hold."""
+    return [fleet.fleet_id for fleet in queries.list_fleets(conn)]
+
+
+def statuses(conn: Connection, *, fleet_id: int) -> Sequence[MemberStatusRow]:
+    """The active members of a fleet, ids ascending.
+
+    Raises:
+        IntegrityError: a member's status is none that is known, so it may be one of them.
+    """
+    return queries.list_statuses(conn, fleet_id=fleet_id)
 
 
 def get(conn: Connection, *, fleet_id: int) -> FleetRecord:

@@ -8,7 +8,7 @@ from datetime import datetime
 import msgspec
 
 from cafleet import clock
-from cafleet.broker import deliveries, members
+from cafleet.broker import deliveries, fleets, members
 from cafleet.broker.ids import is_id
 from cafleet.errors import RefusedError, UnknownIdError
 from cafleet.records import (
@@ -90,12 +90,12 @@ def broadcast(
     at = clock.stamp(now)
     with transaction(conn):
         fleet_id = members.get(conn, member_id=sender_id).fleet_id
-        recipients = queries.list_recipients(conn, fleet_id=fleet_id, member_id=sender_id)
+        recipients = len(fleets.statuses(conn, fleet_id=fleet_id)) - 1
         summary_id = queries.insert_broadcast_summary(
             conn,
             from_member_id=sender_id,
             now=at,
-            text=f"Broadcast sent to {len(recipients)} recipients",
+            text=f"Broadcast sent to {recipients} recipients",
         )
         queries.set_summary_origin(conn, message_id=summary_id)
         queries.insert_broadcast_deliveries(

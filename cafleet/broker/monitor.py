@@ -9,7 +9,7 @@ from enum import StrEnum
 import msgspec
 
 from cafleet import clock
-from cafleet.broker import members
+from cafleet.broker import fleets, members
 from cafleet.errors import IntegrityError, RefusedError
 from cafleet.records import MonitorRuntime
 from cafleet.store import Connection, queries
@@ -178,7 +178,12 @@ def request_wake(conn: Connection, *, fleet_id: int, now: datetime) -> bool:
 
 
 def wake_targets(conn: Connection, *, fleet_id: int) -> Sequence[WakeTargetRow]:
-    """The placed ordinary members that the monitor watches, ids ascending."""
+    """The placed ordinary members that the monitor watches, ids ascending.
+
+    Raises:
+        IntegrityError: a member's status is none that is known, so it may be one of them.
+    """
+    fleets.statuses(conn, fleet_id=fleet_id)
     return queries.list_wake_targets(
         conn,
         fleet_id=fleet_id,

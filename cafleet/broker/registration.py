@@ -5,7 +5,7 @@ from __future__ import annotations
 from datetime import datetime
 
 from cafleet import clock
-from cafleet.broker import deliveries, members, placements
+from cafleet.broker import deliveries, fleets, members, placements
 from cafleet.broker.cards import write_card
 from cafleet.broker.placements import PendingPlacement
 from cafleet.errors import RefusedError
@@ -60,7 +60,9 @@ def check_role(conn: Connection, *, fleet_id: int, monitor: bool) -> None:
 
     Raises:
         RefusedError: says who holds the place, or how to fill it.
+        IntegrityError: a member's status is none that is known, so it may hold the place.
     """
+    fleets.statuses(conn, fleet_id=fleet_id)
     holder = members.active_monitor_id(conn, fleet_id=fleet_id)
     if monitor and holder is not None:
         raise RefusedError(

@@ -70,17 +70,19 @@ def _check_database(
     if path is not None and inspection.schema_version == HEAD:
         try:
             with closing(connect(path)) as conn:
-                fleets = check_fleets(conn, path, caller)
                 installs = assets.installs(conn)
+                fleets = check_fleets(conn, path, caller)
         except CafleetError as failure:
-            errors.append(str(failure))
+            # Of a damaged file enough was said by then.
+            if inspection.integrity == "ok":
+                errors.append(str(failure))
         errors += fleets.errors
         warnings += fleets.warnings
     findings = DatabaseFindings(
         ok=not errors,
         schema_version=inspection.schema_version,
         head_version=HEAD,
-        error=". ".join(errors) or None,
+        error=". ".join(dict.fromkeys(errors)) or None,
         path=path,
         journal_mode=inspection.journal_mode,
         integrity=inspection.integrity,

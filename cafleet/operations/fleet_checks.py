@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator
 from cafleet.broker import fleets, members, monitor
 from cafleet.courier.liveness import is_running
 from cafleet.courier.starting import is_server_listening
-from cafleet.errors import CafleetError
+from cafleet.errors import CafleetError, IntegrityError
 from cafleet.operations.findings import Courier, CourierState, OrphanPane
 from cafleet.panes import CallerPane, Multiplexer, PaneTag, multiplexer, parse_tag
 from cafleet.records import Backend, MemberStatus
@@ -31,9 +31,14 @@ def check_fleets(conn: Connection, database: str, caller: CallerPane | None) -> 
         DatabaseError: the fleets or the members cannot be read.
     """
     found = FleetFindings()
-    ids = [fleet.fleet_id for fleet in fleets.list_fleets(conn)]
+    ids = fleets.living_ids(conn)
     for fleet_id in ids:
-        state = _courier(conn, database, fleet_id)
+        found.errors += members.list_readable(conn, fleet_id=fleet_id)[1]
+        try:
+            state = _courier(conn, database, fleet_id)
+        except IntegrityError as error:
+            found.errors.append(str(error))
+            continue
         found.couriers.append(Courier(fleet_id=fleet_id, state=state))
         if state is CourierState.MISSING:
             found.errors.append(
@@ -105,7 +110,11 @@ def _orphans(conn: Connection, server: Multiplexer) -> Iterator[OrphanPane]:
 
 
 def _is_active(conn: Connection, tag: PaneTag) -> bool:
-    member = members.find(conn, member_id=tag.member_id)
+    try:
+        member = members.find(conn, member_id=tag.member_id)
+    except IntegrityError:
+        # It cannot be known to have left; its row is told of with its fleet's.
+        return True
     return (
         member is not None
         and member.status is MemberStatus.ACTIVE

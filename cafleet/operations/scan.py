@@ -41,8 +41,8 @@ def scan_fleet(conn: Connection, *, fleet_id: int, lines: int, ansi: bool) -> li
         MultiplexerError: the fleet's multiplexer server cannot be reached.
     """
     fleets.get_living(conn, fleet_id=fleet_id)
-    require_server(conn, fleet_id=fleet_id)
     active = members.list_active(conn, fleet_id=fleet_id)
+    require_server(conn, fleet_id=fleet_id)
     active.sort(key=lambda member: (member.kind is not MemberKind.DIRECTOR, member.member_id))
     database_id = fleets.database_id(conn)
     targets = [target_of(member, database_id) for member in active]

@@ -60,7 +60,8 @@ def life_line(line: LifeLine) -> str:
         _next(line).format(member=line.to_member_id),
     ]
     for event in line.events:
-        details = " - ".join(visible(text) for text in (event.reason, event.evidence) if text)
+        told = dict.fromkeys(text for text in (event.reason, event.evidence) if text)
+        details = " - ".join(map(visible, told))
         rows.append(f"  {visible(event.at)} {event.state.value}{f': {details}' if details else ''}")
     return "\n".join(rows)
 

@@ -31,6 +31,7 @@ from cafleet.store.rows import (
     MemberIdRow,
     MemberNameRow,
     MemberRow,
+    MemberStatusRow,
     MessageFaultRow,
     MessageIdRow,
     MessageRow,
@@ -40,7 +41,6 @@ from cafleet.store.rows import (
     OwingRow,
     PaneOwnerRow,
     PublishedVersionRow,
-    RecipientRow,
     RuntimeFaultRow,
     SchemaObjectRow,
     StoredMemberRow,
@@ -483,7 +483,8 @@ def list_pane_owners(
     *,
     mux_pane_id: str,
 ) -> list[PaneOwnerRow]:
-    """The active members of living fleets whose placement names this pane, on whatever server.
+    """The active members of living fleets whose placement names this pane, on whatever server. One
+    of an unknown status is among them, to be refused.
 
     Source: sql/queries/member_placements.sql:74, by idx_member_placements_pane, primary key.
     """
@@ -507,7 +508,7 @@ def list_stored_placements(
 ) -> list[StoredPlacementRow]:
     """Every row with every column, a page at a time: what `cafleet db check` decodes.
 
-    Source: sql/queries/member_placements.sql:95, by primary key.
+    Source: sql/queries/member_placements.sql:97, by primary key.
     """
     return many(
         conn,
@@ -673,25 +674,23 @@ def get_active_monitor_id(
     return found
 
 
-def list_recipients(
+def list_statuses(
     conn: Connection,
     *,
     fleet_id: int,
-    member_id: int,
-) -> list[RecipientRow]:
-    """Whom a broadcast of this member reaches. A status that nobody knows is among them, to be
-    refused.
+) -> list[MemberStatusRow]:
+    """The members of a fleet that have not left. A status that nobody knows is among them, to be
+    refused by whoever counts the members or misses one.
 
     Source: sql/queries/members.sql:210, by idx_members_fleet_status.
     """
     return many(
         conn,
         "members",
-        "list_recipients",
-        RecipientRow,
+        "list_statuses",
+        MemberStatusRow,
         {
             "fleet_id": fleet_id,
-            "member_id": member_id,
         },
     )
 
@@ -805,7 +804,8 @@ def list_active_member_ids(
     *,
     fleet_id: int,
 ) -> list[MemberIdRow]:
-    """The ids alone, for whoever reads the members one by one so that one bad row spoils no other.
+    """The ids alone, for whoever reads the members one by one so that one bad row spoils no other;
+    an unknown status is such a row.
 
     Source: sql/queries/members.sql:295, by idx_members_fleet_status.
     """
@@ -829,7 +829,7 @@ def list_stored_members(
 ) -> list[StoredMemberRow]:
     """Every row with every column, a page at a time: what `cafleet db check` decodes.
 
-    Source: sql/queries/members.sql:305, by primary key.
+    Source: sql/queries/members.sql:307, by primary key.
     """
     return many(
         conn,
@@ -852,7 +852,7 @@ def list_member_faults(
 ) -> list[MemberFaultRow]:
     """The members among these ids that break a rule, each with the first one that it breaks.
 
-    Source: sql/queries/members.sql:324, by primary key.
+    Source: sql/queries/members.sql:326, by primary key.
     """
     return many(
         conn,
@@ -1405,7 +1405,8 @@ def list_owing(
 ) -> list[OwingRow]:
     """Which active members of a fleet have a pane and are owed notices; `untried` tells whether
     one of them was not looked for yet, `typed` whether one was being typed, `unreachable`
-    whether there is nothing but unreachable ones.
+    whether there is nothing but unreachable ones. One of unknown status is among them: its pass
+    tells of it.
 
     Source: sql/queries/messages.sql:467, by idx_members_fleet_status, idx_messages_owed,
     primary key.
@@ -1426,7 +1427,8 @@ def list_fleet_owed_ids(
     *,
     fleet_id: int,
 ) -> list[MessageIdRow]:
-    """Every delivery whose notice is still owed to an active member of a fleet.
+    """Every delivery whose notice is still owed to an active member of a fleet, or to one of a
+    status that nobody knows.
 
     Source: sql/queries/messages.sql:493, by idx_members_fleet_status, idx_messages_owed.
     """
@@ -1448,7 +1450,7 @@ def list_gone_recipients(
 ) -> list[MemberIdRow]:
     """Which recipients of some deliveries had no pane any more when they were last looked for.
 
-    Source: sql/queries/messages.sql:508, by primary key.
+    Source: sql/queries/messages.sql:509, by primary key.
     """
     return many(
         conn,
@@ -1470,7 +1472,7 @@ def list_stored_messages(
 ) -> list[StoredMessageRow]:
     """Every row with every column, a page at a time: what `cafleet db check` decodes.
 
-    Source: sql/queries/messages.sql:521, by primary key.
+    Source: sql/queries/messages.sql:522, by primary key.
     """
     return many(
         conn,
@@ -1494,7 +1496,7 @@ def list_message_faults(
     """The messages among these ids that break a rule, each with the first one that it breaks. A
     sender need not exist: history outlives it. What was there before schema 9 has no events.
 
-    Source: sql/queries/messages.sql:544, by idx_delivery_events_message, idx_messages_origin,
+    Source: sql/queries/messages.sql:545, by idx_delivery_events_message, idx_messages_origin,
     primary key.
     """
     return many(

@@ -175,7 +175,7 @@ class MemberNameRow(Row, frozen=True, kw_only=True):
     name: str
 
 
-class RecipientRow(Row, frozen=True, kw_only=True):
+class MemberStatusRow(Row, frozen=True, kw_only=True):
     table: ClassVar[str] = "members"
     key: ClassVar[str] = "member_id"
 
@@ -225,6 +225,7 @@ class PaneOwnerRow(Row, frozen=True, kw_only=True):
 
     member_id: int
     fleet_id: int
+    status: MemberStatus
     mux_socket: str | None
     mux_session: str
     mux_window_id: str

@@ -72,7 +72,8 @@ WHERE
     );
 
 -- name: list_pane_owners(mux_pane_id)
--- The active members of living fleets whose placement names this pane, on whatever server.
+-- The active members of living fleets whose placement names this pane, on whatever server. One of
+-- an unknown status is among them, to be refused.
 -- params: mux_pane_id str
 -- returns: PaneOwnerRow
 -- plan: idx_member_placements_pane, primary key
@@ -80,6 +81,7 @@ WHERE
 SELECT
     members.member_id,
     members.fleet_id,
+    members.status,
     member_placements.mux_socket,
     member_placements.mux_session,
     member_placements.mux_window_id
@@ -88,7 +90,7 @@ INNER JOIN members ON member_placements.member_id = members.member_id
 INNER JOIN fleets ON members.fleet_id = fleets.fleet_id
 WHERE
     member_placements.mux_pane_id = :mux_pane_id
-    AND members.status = 'active'
+    AND members.status <> 'deregistered'
     AND fleets.deleted_at IS NULL
 ORDER BY members.member_id;
 

@@ -207,10 +207,11 @@ WHERE
     AND members.status = 'active'
     AND json_extract(members.member_card_json, '$.cafleet.kind') = 'monitor';
 
--- name: list_recipients(fleet_id, member_id)
--- Whom a broadcast of this member reaches. A status that nobody knows is among them, to be refused.
--- params: fleet_id int, member_id int
--- returns: RecipientRow
+-- name: list_statuses(fleet_id)
+-- The members of a fleet that have not left. A status that nobody knows is among them, to be
+-- refused by whoever counts the members or misses one.
+-- params: fleet_id int
+-- returns: MemberStatusRow
 -- plan: idx_members_fleet_status
 -- sort: the index has a fleet's members by their status
 SELECT
@@ -220,7 +221,6 @@ FROM members
 WHERE
     members.fleet_id = :fleet_id
     AND members.status <> 'deregistered'
-    AND members.member_id <> :member_id
 ORDER BY members.member_id;
 
 -- name: insert_member(fleet_id, name, description, now, member_card_json)$
@@ -293,13 +293,15 @@ WHERE
 ORDER BY members.member_id;
 
 -- name: list_active_member_ids(fleet_id)
--- The ids alone, for whoever reads the members one by one so that one bad row spoils no other.
+-- The ids alone, for whoever reads the members one by one so that one bad row spoils no other; an
+-- unknown status is such a row.
 -- params: fleet_id int
 -- returns: MemberIdRow
 -- plan: idx_members_fleet_status
+-- sort: the index has a fleet's members by their status
 SELECT members.member_id
 FROM members
-WHERE members.fleet_id = :fleet_id AND members.status = 'active'
+WHERE members.fleet_id = :fleet_id AND members.status <> 'deregistered'
 ORDER BY members.member_id;
 
 -- name: list_stored_members(after_id, until_id, limit)

@@ -467,7 +467,7 @@ WHERE
 -- name: list_owing(fleet_id)
 -- Which active members of a fleet have a pane and are owed notices; `untried` tells whether one
 -- of them was not looked for yet, `typed` whether one was being typed, `unreachable` whether there
--- is nothing but unreachable ones.
+-- is nothing but unreachable ones. One of unknown status is among them: its pass tells of it.
 -- params: fleet_id int
 -- returns: OwingRow
 -- plan: idx_members_fleet_status, idx_messages_owed, primary key
@@ -484,14 +484,15 @@ INNER JOIN member_placements ON members.member_id = member_placements.member_id
 INNER JOIN messages ON members.member_id = messages.owner_member_id
 WHERE
     members.fleet_id = :fleet_id
-    AND members.status = 'active'
+    AND members.status <> 'deregistered'
     AND member_placements.mux_pane_id IS NOT NULL
     AND messages.delivery_state IN ('queued', 'held', 'unreachable', 'typed')
 GROUP BY members.member_id, member_placements.mux_pane_id, member_placements.mux_socket
 ORDER BY members.member_id;
 
 -- name: list_fleet_owed_ids(fleet_id)
--- Every delivery whose notice is still owed to an active member of a fleet.
+-- Every delivery whose notice is still owed to an active member of a fleet, or to one of a status
+-- that nobody knows.
 -- params: fleet_id int
 -- returns: MessageIdRow
 -- plan: idx_members_fleet_status, idx_messages_owed
@@ -501,7 +502,7 @@ FROM members
 INNER JOIN messages ON members.member_id = messages.owner_member_id
 WHERE
     members.fleet_id = :fleet_id
-    AND members.status = 'active'
+    AND members.status <> 'deregistered'
     AND messages.delivery_state IN ('queued', 'held', 'unreachable', 'typed')
 ORDER BY messages.message_id;
 

@@ -88,6 +88,42 @@ def test_a_value_outside_its_column_is_named(
     cafleet.run(*unharmed).ok()
 
 
+@pytest.mark.parametrize("member_id", [2, 3])
+def test_an_unknown_status_is_refused_wherever_members_are_counted_or_one_is_missed(
+    crowd: Registry, refusals: Refusals, cafleet: Program, member_id: int
+) -> None:
+    crowd.message(4, member_id, "owed", delivery_state="queued")
+    crowd.rows("UPDATE members SET status = 'zombie' WHERE member_id = ?", member_id)
+    fragment = f"members.status holds 'zombie' where member_id is {member_id}"
+    join = (
+        *("member", "create", "--fleet-id", "1", "--name", "n", "--description", "d"),
+        *("--coding-agent", "claude", "hello"),
+    )
+    for command in (
+        ("fleet", "delete", "1"),
+        ("fleet", "delete", "1", "--kill-panes"),
+        ("fleet", "list", "--json"),
+        ("member", "list", "1"),
+        ("monitor", "scan", "1"),
+        ("monitor", "status", "1", "--json"),
+        ("message", "broadcast", "--from-member-id", "4", "hi"),
+        join,
+        (*join[:-1], "--role", "monitor", join[-1]),
+    ):
+        refusals.expect(1, fragment, *command)
+    cafleet.run("fleet", "show", "1").ok()
+    cafleet.run("member", "list", "2").ok()
+
+
+def test_doctor_names_an_unknown_status_once_and_looks_at_the_other_fleets(
+    crowd: Registry, cafleet: Program, refusals: Refusals
+) -> None:
+    crowd.rows("UPDATE members SET status = 'zombie' WHERE member_id = 3")
+    found = json.loads(cafleet.run("doctor", "--json").stdout)["database"]
+    assert found["error"].count("members.status holds 'zombie' where member_id is 3") == 1
+    assert [courier["fleet_id"] for courier in found["couriers"]] == [2]
+
+
 def test_text_that_is_not_utf8_is_named(
     crowd: Registry, refusals: Refusals, cafleet: Program
 ) -> None:

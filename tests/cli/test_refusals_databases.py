@@ -174,6 +174,8 @@ def test_setup_says_what_stands_where_its_folder_should_be(
         "sqlite+aiosqlite:////tmp/fleet.db",
         "postgresql://localhost/fleet",
         b"sqlite:////tmp/\xff.db",
+        "sqlite:////tmp/fleet.db?mode=ro",
+        "sqlite:////tmp/fleet.db?cache=shared&mode=ro#top",
     ],
 )
 def test_a_url_that_names_no_file(cafleet: Program, tmp_path: Path, url: str | bytes) -> None:

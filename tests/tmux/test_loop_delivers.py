@@ -49,6 +49,22 @@ def post(registry: Registry, *texts: str, to: int = BOB, sender: int = ALICE) ->
     return [registry.message(sender, to, text, delivery_state="queued") for text in texts]
 
 
+def test_a_member_of_unknown_status_is_told_of_once_and_the_others_are_served(
+    two: Fleet, cafleet: Program, registry: Registry
+) -> None:
+    with running(cafleet, registry) as loop:
+        registry.rows("UPDATE members SET status = 'zombie' WHERE member_id = ?", ALICE)
+        post(registry, "to a zombie", to=ALICE, sender=BOB)
+        (told,) = post(registry, "to bob", sender=1)
+        wait_for(lambda: all_states(registry)[told] == "submitted", "Bob is served")
+        # Long enough for several passes over the bad row.
+        time.sleep(3)
+        assert all_states(registry)[told - 1] == "queued"
+        loop.terminate()
+        _, said = loop.communicate(timeout=30)
+    assert said.count(f"members.status holds 'zombie' where member_id is {ALICE}".encode()) == 1
+
+
 def test_what_a_working_member_is_owed_becomes_one_turn_when_it_rests(
     two: Fleet, crew: CrewMaker, cafleet: Program, registry: Registry
 ) -> None:

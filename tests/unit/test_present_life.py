@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from cafleet.present.life_text import life_line
-from cafleet.records import DeliveryState, LifeLine, ScreenState
+from cafleet.records import DeliveryEvent, DeliveryState, LifeLine, ScreenState
 
 
 def advice(state: DeliveryState, reason: str | None = None) -> str:
@@ -39,6 +39,15 @@ def test_a_notice_that_was_left_in_the_composer_is_spoken_of() -> None:
     held = advice(DeliveryState.HELD, "draft: text in the composer")
     assert "an unsure notice of ours" in held
     assert "`cafleet member capture 3`" in held
+
+
+def test_evidence_that_is_the_reason_is_told_once() -> None:
+    looked = "draft: text in the composer"
+    event = DeliveryEvent(at="then", state=DeliveryState.UNSURE, reason=looked, evidence=looked)
+    line = LifeLine(
+        message_id=7, state=event.state, reason=looked, since="then", events=[event], to_member_id=3
+    )
+    assert life_line(line).splitlines()[-1] == f"  then unsure: {looked}"
 
 
 def test_nobody_is_sent_to_the_pane_of_one_who_has_left() -> None:

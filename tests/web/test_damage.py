@@ -41,6 +41,8 @@ def fill(registry: Registry) -> None:
     [
         ("members", "status", "zombie", "'zombie'", "/api/members"),
         ("members", "status", "zombie", "'zombie'", "/api/members/3/inbox"),
+        ("members", "status", "zombie", "'zombie'", "/api/monitor"),
+        ("members", "status", "zombie", "'zombie'", "/api/fleets"),
         ("members", "name", b"\x01", r"b'\x01'", "/api/timeline"),
         ("member_placements", "backend", "screen", "'screen'", "/api/members"),
         ("member_placements", "coding_agent", "gemini", "'gemini'", "/api/members"),
