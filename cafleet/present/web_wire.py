@@ -136,7 +136,9 @@ def monitor_card(
 
 
 def _age(stamp: str | None, now: datetime) -> int | None:
-    return None if stamp is None else clock.seconds_since(stamp, now)
+    """Whole seconds, 0 for a time yet to come; ``None`` if there is none, or it is unreadable."""
+    seconds = None if stamp is None else clock.seconds_since(stamp, now)
+    return None if seconds is None else max(seconds, 0)
 
 
 def ends(messages: Iterable[TrackedMessage]) -> set[int]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Annotated, Literal
+from typing import Annotated
 
 import msgspec
 from starlette.exceptions import HTTPException
@@ -31,10 +31,12 @@ class SendBody(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """``to_member_id`` is ``"*"`` for everyone else in the fleet."""
 
     from_member_id: Integer
-    to_member_id: Integer | Literal["*"]
+    to_member_id: Integer | str
     text: str
 
     def __post_init__(self) -> None:
+        if isinstance(self.to_member_id, str) and self.to_member_id != "*":
+            raise ValueError('`to_member_id` is neither an integer nor "*"')
         if is_blank(self.text):
             raise ValueError("`text` is blank")
 
@@ -115,7 +117,7 @@ def send(conn: Connection, call: Call) -> wire.StoredWire:
     body: SendBody = call.body
     if not _is_active(conn, body.from_member_id, call.fleet_id):
         raise HTTPException(400, "The sender is not an active member of this fleet")
-    if body.to_member_id == "*":
+    if isinstance(body.to_member_id, str):
         sent = sending.broadcast(
             conn, sender_id=body.from_member_id, text=body.text, urgent=False, wait=None
         )

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import json
 import re
 from typing import Any
 
 import msgspec
 from starlette.datastructures import QueryParams
 from starlette.exceptions import HTTPException
-from starlette.requests import Request
+from starlette.requests import ClientDisconnect, Request
 
 from cafleet.broker.messages import TIMELINE_LIMIT, Page
 from cafleet.settings import LARGEST_INTEGER, decimal
@@ -93,18 +94,39 @@ async def _body(request: Request, shape: type) -> Any:
         raise HTTPException(
             415, "The body must be JSON, and say so: Content-Type: application/json"
         )
+    content = await _read(request)
     try:
-        return msgspec.json.decode(await _read(request), type=shape)
+        return msgspec.json.decode(content, type=shape)
     except msgspec.ValidationError as wrong:
         raise HTTPException(422, str(wrong)) from wrong
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as wrong:
+        if _has_lone_surrogate(content):
+            detail = "A text of the body is not Unicode: half of a surrogate pair stands alone"
+            raise HTTPException(422, detail) from wrong
         raise HTTPException(422, f"The body is not JSON: {wrong}") from wrong
 
 
+def _has_lone_surrogate(content: bytes) -> bool:
+    """Whether it is JSON, but for an escape such as ``\\ud800`` (RFC 8259, section 8.2)."""
+    try:
+        json.dumps(json.loads(content.decode()), ensure_ascii=False).encode()
+    except UnicodeEncodeError:
+        return True
+    except (ValueError, RecursionError):
+        pass
+    return False
+
+
 async def _read(request: Request) -> bytes:
+    too_long = HTTPException(413, f"The body is longer than {MOST_BODY_BYTES} bytes")
+    if int(request.headers.get("content-length", "0")) > MOST_BODY_BYTES:
+        raise too_long
     content = bytearray()
-    async for chunk in request.stream():
-        content += chunk
-        if len(content) > MOST_BODY_BYTES:
-            raise HTTPException(413, f"The body is longer than {MOST_BODY_BYTES} bytes")
+    try:
+        async for chunk in request.stream():
+            content += chunk
+            if len(content) > MOST_BODY_BYTES:
+                raise too_long
+    except ClientDisconnect as gone:
+        raise HTTPException(400, "The connection has ended before the body") from gone
     return bytes(content)

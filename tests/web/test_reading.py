@@ -207,7 +207,9 @@ def row(registry: Registry, **columns: Any) -> None:
 def test_a_monitor_that_is_not_live_tells_nothing_of_its_last_life(
     web: WebServer, registry: Registry, interval: int | None
 ) -> None:
-    registry.crew("ann")
+    _, _, ann = registry.crew("ann")
+    registry.place(ann, "%1")
+    registry.message(ann, ann)
     fresh = stamp(utc_now())
     row(
         registry,
@@ -219,7 +221,12 @@ def test_a_monitor_that_is_not_live_tells_nothing_of_its_last_life(
         wake_interval_seconds=interval,
     )
     card = web.get("/api/monitor").ok()
-    told = {"running": False, "tick_seconds": 7, "wake_interval_seconds": interval, "members": []}
+    [waiting] = card["members"]
+    # That is a fact of the messages, not of the loop.
+    assert (waiting["pending_count"], waiting["oldest_pending_ts"]) == (1, THEN)
+    assert waiting["oldest_pending_age_seconds"] > 0
+    told = {"running": False, "tick_seconds": 7, "wake_interval_seconds": interval}
+    told["members"] = [waiting]
     assert card == dict.fromkeys(MONITOR_KEYS) | told
 
 
@@ -277,6 +284,24 @@ def test_a_live_monitor_and_whom_it_watches(web: WebServer, registry: Registry) 
     ]
     stored = registry.value("SELECT wake_requested_at FROM monitor_runtime")
     assert asked_at == {"wake_requested_at": stored}
+
+
+def test_no_age_is_negative(web: WebServer, registry: Registry) -> None:
+    _, _, ann = registry.crew("ann")
+    registry.place(ann, "%1")
+    now = utc_now()
+    ahead = stamp(now + timedelta(days=26_330))
+    registry.message(ann, ann, created_at=ahead, status_timestamp=ahead)
+    row(registry, pid=1, started_at=ahead, last_tick_at=stamp(now), last_wake_at=ahead)
+    lock = ProcessLock(loop_lock_path(str(registry.path), 1))
+    assert lock.acquire()
+    try:
+        card = web.get("/api/monitor").ok()
+    finally:
+        lock.release()
+    assert (card["last_wake_at"], card["last_wake_age_seconds"]) == (ahead, 0)
+    assert card["members"][0]["oldest_pending_ts"] == ahead
+    assert card["members"][0]["oldest_pending_age_seconds"] == 0
 
 
 def test_head_answers_as_get_without_a_body(web: WebServer, registry: Registry) -> None:

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import json
+import socket
+import struct
 from typing import Any
 
 import pytest
 
 from tests.harness.registry import Registry
 from tests.harness.web import WebServer
+from tests.web.conftest import OwnServer
 
 SEND = "/api/messages/send"
 
@@ -108,6 +111,27 @@ def test_a_bad_body_is_refused_before_anything_is_looked_up(
     assert crowd.dump() == before
 
 
+@pytest.mark.parametrize(
+    ("body", "words"),
+    [
+        (b'{"from_member_id":3,"to_member_id":4,"text":"\\ud800"}', "not Unicode"),
+        (b'{"from_member_id":3,"to_member_id":4,"text":"\\udc00 hi"}', "not Unicode"),
+        (b'{"from_member_id":3,"to_member_id":4,"text":"\\ud83dA"}', "not Unicode"),
+        (b'{"from_member_id":3,"to_member_id":4,"text":"\\ud800', "not JSON"),
+        (b'{"from_member_id":3,"to_member_id":NaN,"text":"hi"}', "not JSON"),
+        (message(3, "5"), 'neither an integer nor "*"'),
+        (message(3, "**"), 'neither an integer nor "*"'),
+        (message(3, 4.0), "int"),
+        (message("3", 4), "int"),
+        (message(3, 4, " "), "blank"),
+    ],
+)
+def test_a_refusal_names_what_is_wrong_with_a_body(
+    web: WebServer, crowd: Registry, body: Any, words: str
+) -> None:
+    assert words in web.post(SEND, body).detail(422)
+
+
 def test_a_body_is_at_most_a_mebibyte(web: WebServer, crowd: Registry) -> None:
     def sized(size: int) -> bytes:
         body = json.dumps(message(3, 4, "")).encode()
@@ -117,6 +141,44 @@ def test_a_body_is_at_most_a_mebibyte(web: WebServer, crowd: Registry) -> None:
     for size in (2**20 + 1, 5 * 2**20):
         assert "1048576" in web.post(SEND, sized(size)).detail(413)
     assert web.post(SEND, sized(2**21), fleet=99).status == 413
+
+
+@pytest.mark.parametrize("size", [2**20 + 1, 10**19])
+def test_a_body_that_is_announced_as_too_long_is_not_waited_for(web: WebServer, size: int) -> None:
+    with socket.create_connection(("127.0.0.1", web.port), timeout=20) as connection:
+        connection.sendall(head(web, "POST", SEND, size))
+        assert connection.recv(65536).startswith(b"HTTP/1.1 413 ")
+
+
+def head(web: WebServer, method: str, path: str, size: int) -> bytes:
+    """What comes before a body of so many bytes."""
+    lines = [
+        f"{method} {path} HTTP/1.1",
+        f"Host: 127.0.0.1:{web.port}",
+        "X-Fleet-Id: 1",
+        "Content-Type: application/json",
+        f"Content-Length: {size}",
+    ]
+    return "\r\n".join([*lines, "", ""]).encode()
+
+
+@pytest.mark.parametrize(("method", "path"), [("POST", SEND), ("PATCH", "/api/monitor")])
+@pytest.mark.parametrize("sent", [b"", b'{"from_member_id":'])
+def test_a_client_that_leaves_in_the_middle_of_a_body_is_no_fault(
+    own: OwnServer, method: str, path: str, sent: bytes
+) -> None:
+    before = own.registry.dump()
+    for linger in (False, True):
+        with socket.create_connection(("127.0.0.1", own.web.port), timeout=20) as connection:
+            if linger:
+                # A reset, as of a client that was killed.
+                connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+            connection.sendall(head(own.web, method, path, 100) + sent)
+            # It has begun to read the body once it answers another.
+            own.web.get("/api/members")
+    own.web.get("/api/members")
+    assert own.web.stop() == (0, "")
+    assert own.registry.dump() == before
 
 
 @pytest.mark.parametrize(
