@@ -222,3 +222,22 @@ def test_broadcasts_are_one_entry(program: Program, registry: Registry, window: 
     # It was unfolded, and stays so.
     expect(entry.get_by_role("link", name="bob")).to_be_visible()
     expect(window.get_by_text("Broadcast sent to")).to_have_count(0)
+
+
+def test_a_fleet_switch_silences_what_was_announced(
+    program: Program, registry: Registry, window: Page
+) -> None:
+    registry.crew(*NAMES)
+    registry.crew("zoe")
+    announcer = window.locator("#announcer")
+    for elsewhere in ("/#/fleets", "/#/fleets/2/members"):
+        window.goto(FLEET)
+        expect(window.get_by_role("link", name="bob").first).to_be_visible()
+        expect(window.get_by_text("Loading…")).to_have_count(0)
+        send(program, "secret of the first fleet")
+        expect(announcer).to_have_text("ann to Director: secret of the first fleet")
+        window.goto(f"{FLEET}/{ANN}")
+        expect(window.get_by_role("complementary")).to_be_visible()
+        expect(announcer).to_have_text("ann to Director: secret of the first fleet")
+        window.goto(elsewhere)
+        expect(announcer).to_be_empty()

@@ -61,7 +61,7 @@ def test_a_stopped_monitor_and_its_interval(registry: Registry, window: Page) ->
     expect(card).to_contain_text("Not set")
     expect(field).to_have_value("")
     expect(save).to_be_disabled()
-    for wrong in ("-1", "1.5", "1e3", "x", "9" * 19):
+    for wrong in ("-1", "1.5", "1e3", "x", "0x1F", "١"):
         field.fill(wrong)
         expect(card).to_contain_text("Whole seconds, 0 or more.")
         expect(save).to_be_disabled()
@@ -71,6 +71,8 @@ def test_a_stopped_monitor_and_its_interval(registry: Registry, window: Page) ->
     expect(card).to_contain_text("Interval saved.")
     interval = "SELECT wake_interval_seconds FROM monitor_runtime"
     assert registry.value(interval) == 90
+    field.fill("x")
+    expect(card.get_by_text("Interval saved.")).to_have_count(0)
     field.fill("0")
     # What is being edited stays, whatever comes from elsewhere.
     registry.rows("UPDATE monitor_runtime SET wake_interval_seconds = 300")
@@ -81,6 +83,33 @@ def test_a_stopped_monitor_and_its_interval(registry: Registry, window: Page) ->
     expect(save).to_be_disabled()
     registry.rows("UPDATE monitor_runtime SET wake_interval_seconds = 300")
     expect(field).to_have_value("300")
+
+
+@pytest.mark.parametrize("seconds", [2**53 + 1, 2**63 - 1, 1234567890123456789])
+def test_a_long_interval_is_shown_and_stored_to_the_last_digit(
+    registry: Registry, window: Page, seconds: int
+) -> None:
+    registry.crew("ann")
+    registry.rows(
+        "INSERT INTO monitor_runtime (fleet_id, wake_interval_seconds) VALUES (1, ?)", seconds
+    )
+    window.goto(FLEET)
+    card = window.get_by_role("region", name="Monitor")
+    field = card.get_by_label("Wake interval, seconds")
+    save = card.get_by_role("button", name="Save")
+    expect(field).to_have_value(str(seconds))
+    expect(card).to_contain_text(f"Every {seconds} s.")
+    interval = "SELECT wake_interval_seconds FROM monitor_runtime"
+    for written, stored in ((f"00{seconds - 1}", seconds - 1), (str(seconds), seconds)):
+        field.fill(written)
+        save.click()
+        expect(card).to_contain_text("Interval saved.")
+        expect(field).to_have_value(str(stored))
+        assert registry.value(interval) == stored
+    for wrong in (2**63, 10**30):
+        field.fill(str(wrong))
+        expect(card).to_contain_text("At most 9223372036854775807 seconds.")
+        expect(save).to_be_disabled()
 
 
 def test_a_running_monitor(

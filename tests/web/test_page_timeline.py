@@ -182,3 +182,52 @@ def test_no_fleets(registry: Registry, window: Page) -> None:
     expect(window.get_by_text("No fleets yet.")).to_be_visible()
     registry.crew("ann")
     expect(window.get_by_role("main").get_by_role("link")).to_have_count(1)
+
+
+def test_the_end_stays_in_view_while_the_composer_grows(
+    program: Program, registry: Registry, window: Page
+) -> None:
+    registry.crew("ann", "bob")
+    past_messages(registry, 40)
+    window.goto(FLEET)
+    entries = window.locator(".entry")
+    expect(entries.last).to_be_in_viewport(ratio=1)
+    text = window.get_by_label("Message", exact=True)
+    text.press_sequentially("@ann")
+    low = text.bounding_box()
+    for number in range(6):
+        text.press("Shift+Enter")
+        text.press_sequentially("line")
+        expect(entries.last).to_be_in_viewport(ratio=1)
+        send(program, f"news {number}")
+        expect(entries.last).to_contain_text(f"news {number}")
+        expect(entries.last).to_be_in_viewport(ratio=1)
+    high = text.bounding_box()
+    assert low is not None
+    assert high is not None
+    assert high["height"] > low["height"] + 80
+    text.press("ControlOrMeta+A")
+    text.press("Delete")
+    assert text.bounding_box() == low
+    send(program, "after all")
+    expect(entries.last).to_contain_text("after all")
+    expect(entries.last).to_be_in_viewport(ratio=1)
+    expect(window.get_by_role("button", name="New messages below")).to_be_hidden()
+
+
+def test_a_reader_of_the_past_stays_there_while_the_composer_grows(
+    program: Program, registry: Registry, window: Page
+) -> None:
+    registry.crew("ann", "bob")
+    past_messages(registry, 40)
+    window.goto(FLEET)
+    entries = window.locator(".entry")
+    expect(entries.last).to_be_in_viewport(ratio=1)
+    window.get_by_role("region", name="Messages").evaluate("(each) => (each.scrollTop = 400)")
+    before = entries.nth(10).evaluate(TOP)
+    text = window.get_by_label("Message", exact=True)
+    for _ in range(6):
+        text.press("Shift+Enter")
+    send(program, "news")
+    expect(window.get_by_role("button", name="New messages below")).to_be_visible()
+    assert abs(entries.nth(10).evaluate(TOP) - before) < 2

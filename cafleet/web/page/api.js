@@ -21,7 +21,8 @@ export const contact = new EventTarget();
  *
  * Once `signal` is aborted every request fails with its reason, even one that was answered: what a
  * view has left behind never reaches the next. Else a request gives the JSON, or throws `Refused`
- * or `Unreachable`. An answer that is as it was is the same object again.
+ * or `Unreachable`. An answer that is as it was is the same object again. A body is given as JSON
+ * text.
  */
 export function client(fleetId, signal) {
   const known = new Map();
@@ -42,7 +43,7 @@ async function request(method, path, { fleetId, body, signal, known }) {
     response = await fetch(`/api/${path}`, {
       method,
       headers,
-      body: JSON.stringify(body),
+      body,
       cache: "no-store",
       signal: deadline,
     });
@@ -64,9 +65,10 @@ async function request(method, path, { fleetId, body, signal, known }) {
   throw new Refused(response.status, answer?.detail ?? `The server answered ${response.status}.`);
 }
 
+/** The JSON, in which an interval is text: it may have more digits than a number of this language. */
 function parsed(text) {
   try {
-    return JSON.parse(text);
+    return JSON.parse(text.replace(/("wake_interval_seconds":)([0-9]+)/, '$1"$2"'));
   } catch {
     return undefined;
   }

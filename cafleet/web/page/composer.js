@@ -33,10 +33,19 @@ export function composer({ fleetId, onSent }) {
 
   function changed() {
     drafts.set(fleetId, text.value);
+    fit();
     outcome.replaceChildren();
+    tell();
+  }
+
+  /** Make the text field as high as its text. */
+  function fit() {
+    // While it is measured, the timeline above must not grow: its end would move.
+    const field = text.parentElement;
+    field.style.minHeight = `${field.getBoundingClientRect().height}px`;
     text.style.height = "auto";
     text.style.height = `${text.scrollHeight}px`;
-    tell();
+    field.style.minHeight = "";
   }
 
   function tell() {
@@ -63,7 +72,7 @@ export function composer({ fleetId, onSent }) {
     const written = text.value;
     const body = { from_member_id: director().member_id, to_member_id: draft.to, text: draft.text };
     try {
-      await api.post("messages/send", body);
+      await api.post("messages/send", JSON.stringify(body));
       sending = false;
       if (text.value === written) text.value = "";
       changed();

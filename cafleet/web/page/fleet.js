@@ -25,7 +25,6 @@ export function fleetView(fleetId) {
   let selected = null;
 
   const name = title(fleetId, leaving.signal);
-  const messages = timeline({ api, fleetId });
   const writing = composer({
     fleetId,
     onSent: () => {
@@ -43,6 +42,7 @@ export function fleetView(fleetId) {
     },
   });
   const watch = monitor({ api, onPending: people.showPending });
+  const messages = timeline({ api, fleetId, onMessages: people.showFetched });
 
   const side = el("div", { class: "side", id: "side" }, watch.element, people.element);
   const unfold = el(

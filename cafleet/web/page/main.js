@@ -2,7 +2,7 @@
 
 import { contact } from "./api.js";
 import { Changes, spaced } from "./changes.js";
-import { setAttribute, setText } from "./dom.js";
+import { announce, setAttribute, setText } from "./dom.js";
 import { fleetView } from "./fleet.js";
 import { picker } from "./picker.js";
 import { follow } from "./router.js";
@@ -18,6 +18,7 @@ let missed = false;
 follow(({ fleetId, memberId }) => {
   if (view === null || shown !== fleetId) {
     view?.leave();
+    announce("");
     const first = view === null;
     shown = fleetId;
     view = fleetId === null ? picker() : fleetView(fleetId);

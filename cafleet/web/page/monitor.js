@@ -7,6 +7,7 @@ import { Part } from "./part.js";
 
 const STALE_TICKS = 3;
 const STALE_SECONDS = 15;
+const LONGEST_INTERVAL = 2n ** 63n - 1n;
 
 /** The card: `{ element, refresh() }`. `onPending(members)` is told what each has waiting. */
 export function monitor({ api, onPending }) {
@@ -33,6 +34,7 @@ export function monitor({ api, onPending }) {
   });
   const act = actions({ outcome, done: () => part.refresh() });
   const interval = intervalForm({ api, act });
+  interval.element.addEventListener("input", () => outcome.replaceChildren());
   wakeNow.addEventListener("click", () =>
     act("Wake now", async () => {
       const { wake_requested_at } = await api.post("monitor/wake");
@@ -102,7 +104,7 @@ function actions({ outcome, done }) {
   };
 }
 
-/** The interval, shown until somebody edits it: `{ element, show(seconds, { known }) }`. */
+/** The interval, as digits, shown until edited: `{ element, show(seconds, { known }) }`. */
 function intervalForm({ api, act }) {
   const input = el("input", {
     id: "interval",
@@ -126,10 +128,10 @@ function intervalForm({ api, act }) {
   const submit = async (event) => {
     event.preventDefault();
     if (save.disabled) return;
-    const wanted = Number(input.value.trim());
+    const wanted = String(BigInt(input.value.trim()));
     await act("Save the interval", async () => {
-      await api.patch("monitor", { wake_interval_seconds: wanted });
-      stored = input.value = String(wanted);
+      await api.patch("monitor", `{"wake_interval_seconds":${wanted}}`);
+      stored = input.value = wanted;
       tell();
       return "Interval saved.";
     });
@@ -145,7 +147,7 @@ function intervalForm({ api, act }) {
     element,
     show: (seconds, { known }) => {
       const untouched = !edited();
-      stored = seconds === null ? "" : String(seconds);
+      stored = seconds ?? "";
       if (untouched) input.value = stored;
       input.disabled = !known;
       tell();
@@ -154,12 +156,13 @@ function intervalForm({ api, act }) {
 }
 
 function trouble(text) {
-  const fits = /^[0-9]+$/.test(text.trim()) && Number.isSafeInteger(Number(text));
-  return fits ? null : "Whole seconds, 0 or more.";
+  if (!/^[0-9]+$/.test(text.trim())) return "Whole seconds, 0 or more.";
+  return BigInt(text) > LONGEST_INTERVAL ? `At most ${LONGEST_INTERVAL} seconds.` : null;
 }
 
 function meaning(text) {
   if (text === "") return "Not set: the monitor has not run since it was introduced.";
   if (text === "0") return "Scheduled wakes are off.";
-  return `Every ${duration(Number(text))}.`;
+  const seconds = Number(text);
+  return `Every ${Number.isSafeInteger(seconds) ? duration(seconds) : `${text} s`}.`;
 }

@@ -11,8 +11,12 @@ import { acknowledged } from "./states.js";
 
 const NOTE = "Counted are the deliveries that this page has fetched.";
 
-/** The timeline of the fleet that `api` speaks of: `{ element, refresh(), toEnd() }`. */
-export function timeline({ api, fleetId }) {
+/**
+ * The timeline of the fleet that `api` speaks of: `{ element, refresh(), toEnd() }`.
+ *
+ * `onMessages(messages, { complete })` is given all that was fetched whenever that changes.
+ */
+export function timeline({ api, fleetId, onMessages }) {
   const history = new History(api, "timeline");
   const list = el("ol", { class: "entries" });
   const edge = el("p", { class: "edge" });
@@ -69,6 +73,7 @@ export function timeline({ api, fleetId }) {
     earlier.hidden = history.complete;
     empty.hidden = items.length > 0;
     tellOf(messages);
+    onMessages(messages, { complete: history.complete });
   }
 
   function tellOf(messages) {
