@@ -77,7 +77,7 @@ def _run(
     try:
         return called(conn, **values)
     except (sqlite3.Error, UnicodeEncodeError) as failure:
-        with translated():
+        with translated(conn):
             if row is not None and "decode to UTF-8" in str(failure):
                 _report_undecodable(conn, called, values, row)
             raise

@@ -32,7 +32,7 @@ def connect(path: str, *, create: bool = False) -> sqlite3.Connection:
         )
     if not create and not os.path.exists(path):
         raise DatabaseError(f"there is no database at {path}; run `cafleet setup`")
-    with translated():
+    with translated(path):
         conn = sqlite3.connect(
             _uri(path, "rwc" if create else "rw"),
             uri=True,
@@ -62,14 +62,14 @@ def forbid_writes(conn: sqlite3.Connection) -> None:
 
     References are followed by writes alone, so they are no part of a plan any more.
     """
-    with translated():
+    with translated(conn):
         conn.execute("PRAGMA query_only = ON")
         conn.execute("PRAGMA foreign_keys = OFF")
 
 
 def data_version(conn: sqlite3.Connection) -> int:
     """A number that changes when another connection has committed; reading it costs next to nothing."""
-    with translated():
+    with translated(conn):
         (version,) = conn.execute("PRAGMA data_version").fetchone()
     return int(version)
 
@@ -91,14 +91,14 @@ def transaction(conn: sqlite3.Connection) -> Iterator[None]:
         DatabaseError: the lock was not to be had in 5 s, or SQLite could not commit.
     """
     with turn(conn, BUSY_TIMEOUT_SECONDS):
-        with translated():
+        with translated(conn):
             conn.execute("BEGIN IMMEDIATE")
         try:
             yield
-            with translated():
+            with translated(conn):
                 conn.execute("COMMIT")
         finally:
             # SQLite has rolled back by itself after some failures, such as a full disk.
             if conn.in_transaction:
-                with translated():
+                with translated(conn):
                     conn.execute("ROLLBACK")

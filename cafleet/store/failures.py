@@ -26,15 +26,20 @@ _SENTENCES = {
     "SQLITE_LOCKED": "the database is locked by another process; try again",
     "SQLITE_FULL": "the disk is full, nothing was written; free some space and try again",
     "SQLITE_READONLY": "the database cannot be written; check the permissions of the file and its folder",
-    "SQLITE_CANTOPEN": "the database cannot be opened; check its path and permissions",
-    "SQLITE_NOTADB": "the file is not an SQLite database; check CAFLEET_DATABASE_URL",
-    "SQLITE_CORRUPT": f"the database is damaged; restore it {FROM_BACKUP}",
+    "SQLITE_CANTOPEN": "the database{at} cannot be opened; check its path and permissions",
+    "SQLITE_NOTADB": "the file{at} is not an SQLite database; check CAFLEET_DATABASE_URL",
+    "SQLITE_CORRUPT": f"the database{{at}} is damaged; restore it {FROM_BACKUP}",
     "SQLITE_IOERR": "the disk failed under the database; check it and try again",
 }
 
 
-def translate(failure: sqlite3.Error) -> DatabaseError:
-    """The error to raise for ``failure``: by constraint where one is known, else by result code."""
+def translate(
+    failure: sqlite3.Error, database: sqlite3.Connection | str | None = None
+) -> DatabaseError:
+    """The error to raise for ``failure``: by constraint where one is known, else by result code.
+
+    ``database`` is the path of the file, or a connection to it, so that it can be named.
+    """
     name = getattr(failure, "sqlite_errorname", "") or ""
     text = str(failure)
     if name == "SQLITE_CONSTRAINT_UNIQUE":
@@ -47,15 +52,26 @@ def translate(failure: sqlite3.Error) -> DatabaseError:
         sentence = (
             f"the database refused ({name or type(failure).__name__}: {text}); run `cafleet setup`"
         )
-    return DatabaseError(sentence)
+        return DatabaseError(sentence)
+    path = _path(database) if isinstance(database, sqlite3.Connection) else database
+    return DatabaseError(sentence.format(at=f" at {path}" if path else ""))
+
+
+def _path(conn: sqlite3.Connection) -> str:
+    try:
+        # The name that it was opened by; the file is not read for this.
+        return str(conn.execute("PRAGMA database_list").fetchone()[2])
+    except sqlite3.Error:
+        return ""
 
 
 @contextmanager
-def translated() -> Iterator[None]:
-    """Raise what SQLite or the binding of a value reports as an error of this program."""
+def translated(database: sqlite3.Connection | str | None = None) -> Iterator[None]:
+    """Raise what SQLite or the binding of a value reports as an error of this program, which names
+    the file of ``database`` as :func:`translate` does."""
     try:
         yield
     except sqlite3.Error as failure:
-        raise translate(failure) from failure
+        raise translate(failure, database) from failure
     except UnicodeEncodeError as failure:
         raise UsageError("the text is not valid Unicode; send it as UTF-8") from failure

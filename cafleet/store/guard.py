@@ -82,13 +82,13 @@ def refuse_emptied_ledger(conn: sqlite3.Connection, path: str) -> None:
 
 def has_ledger(conn: sqlite3.Connection) -> bool:
     """Whether the database has cafleet's ledger; other programs call a table of theirs the same."""
-    with translated(), closing(conn.execute(f"PRAGMA table_info({LEDGER})")) as found:
+    with translated(conn), closing(conn.execute(f"PRAGMA table_info({LEDGER})")) as found:
         return {column[1] for column in found} == _LEDGER_COLUMNS
 
 
 def table_names(conn: sqlite3.Connection) -> set[str]:
     """The tables of the database, SQLite's own left out."""
-    with translated(), closing(conn.execute("PRAGMA table_list")) as found:
+    with translated(conn), closing(conn.execute("PRAGMA table_list")) as found:
         return {
             name
             for schema, name, *_ in found

@@ -59,7 +59,7 @@ def _inspect(conn: sqlite3.Connection, path: str, found: Inspection) -> Inspecti
     except CafleetError as failure:
         error = error or str(failure)
     if error is None and integrity != "ok":
-        error = f"the database is damaged ({integrity}); restore it {FROM_BACKUP}"
+        error = f"the database at {path} is damaged ({integrity}); restore it {FROM_BACKUP}"
     return msgspec.structs.replace(
         found,
         schema_version=_version(conn),
@@ -80,7 +80,7 @@ def _version(conn: sqlite3.Connection) -> int | None:
 
 def _journal_mode(conn: sqlite3.Connection) -> str | None:
     try:
-        with translated():
+        with translated(conn):
             (mode,) = conn.execute("PRAGMA journal_mode").fetchone()
     except DatabaseError:
         return None
@@ -88,7 +88,7 @@ def _journal_mode(conn: sqlite3.Connection) -> str | None:
 
 
 def _integrity(conn: sqlite3.Connection) -> str:
-    with translated():
+    with translated(conn):
         rows = conn.execute(f"PRAGMA integrity_check({_MOST_FINDINGS})").fetchall()
     return ", ".join(" ".join(str(text).split()) for (text,) in rows)
 

@@ -58,7 +58,7 @@ def ledger_faults(
 
 def make_ledger(conn: sqlite3.Connection) -> None:
     """Make the ledger, empty."""
-    with translated():
+    with translated(conn):
         for statement in ledger_statements():
             conn.execute(statement)
 

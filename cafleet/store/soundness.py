@@ -20,7 +20,7 @@ _TOKEN = re.compile(r"'(?:''|[^'])*'|\w+|[^\s\w]")
 
 def integrity_faults(conn: sqlite3.Connection) -> Iterator[str]:
     """What SQLite's own check of the file finds, at most a hundred of it."""
-    with translated():
+    with translated(conn):
         found = conn.execute("PRAGMA integrity_check").fetchall()
     for (text,) in found:
         if text != "ok":
@@ -29,7 +29,7 @@ def integrity_faults(conn: sqlite3.Connection) -> Iterator[str]:
 
 def broken_references(conn: sqlite3.Connection) -> Iterator[str]:
     """Every row that refers to a row that is not there."""
-    with translated(), closing(conn.execute("PRAGMA foreign_key_check")) as found:
+    with translated(conn), closing(conn.execute("PRAGMA foreign_key_check")) as found:
         for table, row_id, parent, number in found:
             column = _referring_columns(conn, table)[number]
             yield (
@@ -82,7 +82,7 @@ def _tokens(entry: SchemaObjectRow) -> list[str]:
 
 def _columns(conn: sqlite3.Connection, entry: SchemaObjectRow) -> tuple[object, ...]:
     name = _quoted(entry.name)
-    with translated():
+    with translated(conn):
         columns = conn.execute(f"PRAGMA table_xinfo({name})").fetchall()
         references = conn.execute(f"PRAGMA foreign_key_list({name})").fetchall()
     return (

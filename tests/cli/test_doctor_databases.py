@@ -114,9 +114,9 @@ def odd_ledger(path: Path) -> None:
         (foreign, None, "is not one of cafleet's; point CAFLEET_DATABASE_URL elsewhere"),
         (published, None, "older than this program; run `cafleet setup`, which upgrades it"),
         (other_edition, HEAD, "V3__retire_monitoring_member.sql was another file when it was"),
-        (prose, None, "the file is not an SQLite database; check CAFLEET_DATABASE_URL"),
-        (torn, None, "the database is damaged; restore it from a backup"),
-        (a_folder, None, "the database cannot be opened; check its path and permissions"),
+        (prose, None, "the file at {path} is not an SQLite database; check CAFLEET_DATABASE_URL"),
+        (torn, None, "the database at {path} is damaged; restore it from a backup"),
+        (a_folder, None, "the database at {path} cannot be opened; check its path and permissions"),
         (without_ledger, None, "is not one of cafleet's"),
         (odd_ledger, None, "is not one of cafleet's"),
         (
@@ -141,6 +141,7 @@ def test_the_fault_and_the_cure(
     found = diagnosis(cafleet)
     database = found["database"]
     assert fragment.format(path=path) in database["error"]
+    assert database["error"].count("restore it from a backup") <= 1
     assert (database["ok"], database["schema_version"]) == (False, version)
     assert found["issues"] == 2  # and no multiplexer
     states = {agent["state"] for agent in found["coding_agents"]["agents"]}
@@ -173,7 +174,7 @@ def test_a_damaged_index_is_found(cafleet: Program, registry: Registry) -> None:
     cafleet.environment["CAFLEET_DATABASE_URL"] = copy.url
     database = diagnosis(cafleet)["database"]
     assert (database["ok"], database["schema_version"]) == (False, HEAD)
-    assert "the database is damaged" in database["error"]
+    assert f"the database at {copy.path} is damaged" in database["error"]
     assert "idx_members_fleet_status" in str(database["integrity"])
 
 

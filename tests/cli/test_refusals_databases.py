@@ -80,9 +80,9 @@ FAULTS: list[tuple[Callable[[Path], None], str]] = [
     (emptied_ledger, "is empty, so its schema is unknown; restore it from a backup"),
     (published, "is one of the published cafleet, older than this program; run `cafleet setup`"),
     (another_program, "is not one of cafleet's; point CAFLEET_DATABASE_URL elsewhere"),
-    (prose, "the file is not an SQLite database; check CAFLEET_DATABASE_URL"),
-    (torn, "the database is damaged; restore it from a backup"),
-    (a_folder, "the database cannot be opened; check its path and permissions"),
+    (prose, "the file at {path} is not an SQLite database; check CAFLEET_DATABASE_URL"),
+    (torn, "the database at {path} is damaged; restore it from a backup"),
+    (a_folder, "the database at {path} cannot be opened; check its path and permissions"),
 ]
 
 
@@ -116,9 +116,9 @@ def contents(folder: Path) -> dict[str, bytes | None]:
     ("spoil", "fragment"),
     [
         (another_program, "has tables but is not one of cafleet's; nothing was changed"),
-        (prose, "the file is not an SQLite database"),
-        (torn, "the database is damaged"),
-        (a_folder, "the database cannot be opened"),
+        (prose, "the file at {path} is not an SQLite database"),
+        (torn, "the database at {path} is damaged"),
+        (a_folder, "the database at {path} cannot be opened"),
     ],
 )
 def test_setup_changes_nothing_that_is_not_its_own(
@@ -134,7 +134,7 @@ def test_setup_changes_nothing_that_is_not_its_own(
     spoil(path)
     before = contents(path.parent)
     cafleet.environment["CAFLEET_DATABASE_URL"] = f"sqlite:///{path}"
-    assert_refused(cafleet.run("setup"), 1, fragment)
+    assert_refused(cafleet.run("setup"), 1, fragment.format(path=path))
     assert contents(path.parent) == before
 
 
