@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from contextlib import suppress
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -15,7 +14,7 @@ from cafleet.cli.output import say, warn
 from cafleet.cli.parser import Command, SubjectCommand
 from cafleet.cli.session import open_session
 from cafleet.clock import utc_now
-from cafleet.errors import DatabaseError
+from cafleet.errors import DatabaseError, IntegrityError
 from cafleet.present import message_text as texts
 from cafleet.present.envelope import envelope
 from cafleet.present.wire import (
@@ -238,7 +237,10 @@ def _mark_seen(conn: Connection, printed: Sequence[MessageRecord]) -> None:
 
     # They are printed, so the poll has succeeded; that they were seen is a courtesy to the sender,
     # which a read-only or busy database may refuse.
-    with suppress(DatabaseError):
-        deliveries.mark_seen(
-            conn, message_ids=[message.message_id for message in printed], now=utc_now()
-        )
+    message_ids = [message.message_id for message in printed]
+    try:
+        deliveries.mark_seen(conn, message_ids=message_ids, now=utc_now())
+    except IntegrityError as damage:
+        warn(str(damage))
+    except DatabaseError:
+        return
