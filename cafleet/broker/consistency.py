@@ -9,6 +9,7 @@ from typing import Any
 import msgspec
 
 from cafleet import clock
+from cafleet.broker.assets import readable_installs
 from cafleet.broker.cards import card_fault
 from cafleet.broker.fleets import database_id
 from cafleet.errors import FROM_BACKUP, IntegrityError
@@ -85,8 +86,8 @@ def row_faults(conn: Connection) -> Iterator[tuple[str, Iterator[str]]]:
     """
     for table in _TABLES:
         yield table.name, _paged(conn, table)
-    yield "asset_installs", _small(lambda: queries.list_asset_installs(conn))
-    yield "schema_migrations", _small(lambda: queries.list_applied_migrations(conn))
+    yield "asset_installs", _installs(conn)
+    yield "schema_migrations", _ledger(conn)
     yield "database_identity", _identity(conn)
     yield "members", _duplicate_monitors(conn)
 
@@ -123,9 +124,15 @@ def _judged(conn: Connection, table: _Table, after: int, until: int) -> Iterator
             yield f"{table.noun} {_key(row)} {row.fault}; correct that row, or restore it {FROM_BACKUP}"
 
 
-def _small(read: Callable[[], Sequence[Row]]) -> Iterator[str]:
+def _installs(conn: Connection) -> Iterator[str]:
+    sound, damaged = readable_installs(conn)
+    yield from _values(sound)
+    yield from (row.fault for row in damaged)
+
+
+def _ledger(conn: Connection) -> Iterator[str]:
     try:
-        yield from _values(read())
+        yield from _values(queries.list_applied_migrations(conn))
     except IntegrityError as failure:
         yield failure.message
 

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from cafleet import __version__
 from cafleet.agents.installer import find_damage
 from cafleet.agents.paths import AgentPaths, locate, variable_of
+from cafleet.broker.assets import DamagedInstall
 from cafleet.errors import CafleetError
 from cafleet.operations.findings import (
     AgentFindings,
@@ -20,9 +21,11 @@ from cafleet.store.rows import AssetInstallRow
 DEFAULT = "default"
 
 
-def check_agents(installs: Sequence[AssetInstallRow]) -> AgentsFindings:
+def check_agents(
+    installs: Sequence[AssetInstallRow], damaged: Sequence[DamagedInstall]
+) -> AgentsFindings:
     """Judge each agent by the recorded ``installs``, and by its files where these are recorded."""
-    agents = [_check(agent, installs) for agent in CodingAgent]
+    agents = [_check(agent, installs, damaged) for agent in CodingAgent]
     current = {(agent.coding_agent, agent.path) for agent in agents}
     return AgentsFindings(
         ok=all(agent.error is None for agent in agents),
@@ -41,7 +44,9 @@ def check_agents(installs: Sequence[AssetInstallRow]) -> AgentsFindings:
     )
 
 
-def _check(agent: CodingAgent, installs: Sequence[AssetInstallRow]) -> AgentFindings:
+def _check(
+    agent: CodingAgent, installs: Sequence[AssetInstallRow], damaged: Sequence[DamagedInstall]
+) -> AgentFindings:
     try:
         paths = locate(agent)
     except CafleetError as failure:
@@ -56,7 +61,12 @@ def _check(agent: CodingAgent, installs: Sequence[AssetInstallRow]) -> AgentFind
         )
     key = (agent, paths.base)
     row = next((row for row in installs if (row.coding_agent, row.path) == key), None)
-    state, error = (InstallState.NOT_INSTALLED, None) if row is None else _judge(row, paths)
+    fault = next((each.fault for each in damaged if (each.coding_agent, each.path) == key), None)
+    state, error = InstallState.NOT_INSTALLED, None
+    if row is not None:
+        state, error = _judge(row, paths)
+    elif fault is not None:
+        state, error = InstallState.ERROR, fault
     return AgentFindings(
         coding_agent=agent,
         path=paths.base,

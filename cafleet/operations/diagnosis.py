@@ -9,6 +9,7 @@ from contextlib import closing
 
 from cafleet import settings
 from cafleet.broker import assets
+from cafleet.broker.assets import DamagedInstall
 from cafleet.errors import CafleetError
 from cafleet.operations.agent_checks import check_agents
 from cafleet.operations.findings import DatabaseFindings, Diagnosis
@@ -19,12 +20,15 @@ from cafleet.store.connection import connect
 from cafleet.store.inspection import HEAD, Inspection, inspect
 from cafleet.store.rows import AssetInstallRow
 
+_Installs = tuple[Sequence[AssetInstallRow], Sequence[DamagedInstall]]
+_NO_INSTALLS: _Installs = ([], [])
+
 
 def diagnose() -> Diagnosis:
     """Look at the multiplexer, the database and the coding agents; never raises, changes nothing."""
     caller, multiplexer_found = _check_multiplexer()
     database, installs = _check_database(caller)
-    agents = check_agents(installs)
+    agents = check_agents(*installs)
     issues = [multiplexer_found.ok, database.ok, *(agent.error is None for agent in agents.agents)]
     return Diagnosis(
         multiplexer=multiplexer_found,
@@ -61,22 +65,16 @@ def _check_multiplexer() -> tuple[CallerPane | None, Multiplexer]:
 
 def _check_database(
     caller: CallerPane | None,
-) -> tuple[DatabaseFindings, Sequence[AssetInstallRow]]:
+) -> tuple[DatabaseFindings, _Installs]:
     path, inspection = _inspect()
     errors = [] if inspection.error is None else [inspection.error]
     warnings = _warnings(inspection)
     fleets = FleetFindings()
-    installs: Sequence[AssetInstallRow] = []
+    installs = _NO_INSTALLS
     if path is not None and inspection.schema_version == HEAD:
-        try:
-            with closing(connect(path)) as conn:
-                installs = assets.installs(conn)
-                fleets = check_fleets(conn, path, caller)
-        except CafleetError as failure:
-            # Of a damaged file enough was said by then.
-            if inspection.integrity == "ok":
-                errors.append(str(failure))
-        errors += fleets.errors
+        fleets, installs, faults = _read(path, caller)
+        # What else fails in a database that is unsound itself tells nothing new.
+        errors += [*(faults if inspection.error is None else []), *fleets.errors]
         warnings += fleets.warnings
     findings = DatabaseFindings(
         ok=not errors,
@@ -93,6 +91,23 @@ def _check_database(
         warnings=warnings,
     )
     return findings, installs
+
+
+def _read(path: str, caller: CallerPane | None) -> tuple[FleetFindings, _Installs, list[str]]:
+    """The fleets and the installations, neither of them hidden by damage in the other; and what
+    could not be read, a sentence each."""
+    fleets, installs, faults = FleetFindings(), _NO_INSTALLS, []
+    try:
+        with closing(connect(path)) as conn:
+            try:
+                installs = assets.readable_installs(conn)
+                faults += [row.fault for row in installs[1]]
+            except CafleetError as failure:
+                faults.append(str(failure))
+            fleets = check_fleets(conn, path, caller)
+    except CafleetError as failure:
+        faults.append(str(failure))
+    return fleets, installs, faults
 
 
 def _inspect() -> tuple[str | None, Inspection]:

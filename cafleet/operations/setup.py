@@ -55,8 +55,8 @@ def install_assets(path: str, agents: Sequence[CodingAgent]) -> Iterator[AgentOu
             raise DatabaseError(
                 f"the database at {path} has no table asset_installs; mend the database first"
             )
-        # A table of before schema 6 has other columns.
-        assets.installs(conn)
+        # A table of before schema 6 has other columns. Damaged rows are in nobody's way here.
+        assets.readable_installs(conn)
         with _one_at_a_time():
             for agent in agents:
                 yield _install_one(conn, agent)

@@ -18,8 +18,7 @@ from cafleet.store.contract_checks import live_findings, live_plan
 from cafleet.store.contracts import Contract, query_source, read_contracts
 from cafleet.store.files import page
 from cafleet.store.guard import REFINERY, check_schema, table_names
-from cafleet.store.ledger import ledger_faults
-from cafleet.store.migration_files import migrations
+from cafleet.store.ledger import ledger_faults, shipped_migrations
 from cafleet.store.soundness import broken_references, integrity_faults, schema_differences
 
 # Of one kind of fault so many are told; a column that is damaged in every row is one fault.
@@ -47,7 +46,9 @@ def explain(conn: Connection, name: str) -> ExplainedQuery:
     """
     for contract in read_contracts():
         if contract.name == name:
-            steps = live_plan(conn, contract) if _can_run(conn, contract) else []
+            # The predecessor's table is only in databases which it made.
+            is_there = contract.namespace != REFINERY or REFINERY in table_names(conn)
+            steps = live_plan(conn, contract) if is_there else []
             return ExplainedQuery(contract=contract, source=query_source(contract), steps=steps)
     raise UnknownIdError(f"there is no query {name}; `cafleet db queries` lists them")
 
@@ -104,7 +105,7 @@ def _parts(conn: Connection, path: str) -> Iterator[tuple[str, Iterator[str]]]:
     except CafleetError as failure:
         yield "schema", iter([str(failure)])
         return
-    yield "schema_migrations", ledger_faults(conn, path, migrations())
+    yield "schema_migrations", ledger_faults(conn, path, shipped_migrations())
     yield "schema", schema_differences(conn)
     yield "queries", _broken_contracts(conn)
     yield from row_faults(conn)
@@ -112,11 +113,7 @@ def _parts(conn: Connection, path: str) -> Iterator[tuple[str, Iterator[str]]]:
 
 def _broken_contracts(conn: Connection) -> Iterator[str]:
     for contract in read_contracts():
-        if _can_run(conn, contract):
+        # The predecessor's history is not ours to judge, and is not read again after setup.
+        if contract.namespace != REFINERY:
             for finding in live_findings(conn, contract):
                 yield f"{finding}; {page('database.md')} has what to do"
-
-
-def _can_run(conn: Connection, contract: Contract) -> bool:
-    """Whether the table is there; that of the predecessor is only in databases which it made."""
-    return contract.namespace != REFINERY or REFINERY in table_names(conn)

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import re
 import sqlite3
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from typing import Any, TypeVar
 
 import msgspec
@@ -32,6 +33,27 @@ def many(
     found = _run(conn, namespace, name, values, row)
     decoded: list[RowType] = _decode(found, list.__class_getitem__(row), row)
     return decoded
+
+
+def each(
+    conn: sqlite3.Connection, namespace: str, name: str, row: type[RowType]
+) -> tuple[list[RowType], list[tuple[Mapping[str, Any], str]]]:
+    """The sound rows of a query, and each damaged one as it is stored with what is wrong with it.
+
+    Raises:
+        DatabaseError: SQLite could not run the query.
+    """
+    with translated(), _bytes_and_all(conn):
+        found = query(namespace, name)(conn)
+    sound: list[RowType] = []
+    damaged = []
+    for stored in found:
+        try:
+            _refuse_undecodable(row, stored)
+            sound.append(_decode(stored, row, row))
+        except IntegrityError as failure:
+            damaged.append((stored, failure.message))
+    return sound, damaged
 
 
 def one(
@@ -87,17 +109,28 @@ def _report_undecodable(
     conn: sqlite3.Connection, called: Any, values: Parameters, row: type[Row]
 ) -> None:
     """Read the rows once more, bytes and all, to name the first text that is not UTF-8."""
-    conn.text_factory = lambda raw: raw.decode("utf-8", "surrogateescape")
-    try:
+    with _bytes_and_all(conn):
         found = called(conn, **values)
-    finally:
-        conn.text_factory = str
     for stored in found if isinstance(found, list) else [found]:
-        for column, value in stored.items():
-            if isinstance(value, str) and not value.isascii() and not _is_unicode(value):
-                raise _integrity_error(row, stored, column)
+        _refuse_undecodable(row, stored)
         # A row before that one may be damaged otherwise, and the first is to be named.
         _decode(stored, row, row)
+
+
+@contextmanager
+def _bytes_and_all(conn: sqlite3.Connection) -> Iterator[None]:
+    """Let text that is not UTF-8 be read, with surrogates for its odd bytes."""
+    conn.text_factory = lambda raw: raw.decode("utf-8", "surrogateescape")
+    try:
+        yield
+    finally:
+        conn.text_factory = str
+
+
+def _refuse_undecodable(row: type[Row], stored: Mapping[str, Any]) -> None:
+    for column, value in stored.items():
+        if isinstance(value, str) and not value.isascii() and not _is_unicode(value):
+            raise _integrity_error(row, stored, column)
 
 
 def _is_unicode(text: str) -> bool:

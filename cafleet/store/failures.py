@@ -50,7 +50,8 @@ def translate(
     sentence = _SENTENCES.get("_".join(name.split("_")[:2]))
     if sentence is None:
         sentence = (
-            f"the database refused ({name or type(failure).__name__}: {text}); run `cafleet setup`"
+            f"the database refused ({name or type(failure).__name__}: {text}); see `cafleet db check`, "
+            f"or restore it {FROM_BACKUP}"
         )
         return DatabaseError(sentence)
     path = _path(database) if isinstance(database, sqlite3.Connection) else database

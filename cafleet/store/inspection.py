@@ -13,8 +13,8 @@ from cafleet.store import queries
 from cafleet.store.connection import connect
 from cafleet.store.failures import translated
 from cafleet.store.guard import check_schema, table_names
-from cafleet.store.ledger import applied_version
-from cafleet.store.migration_files import migrations
+from cafleet.store.ledger import applied_version, shipped_migrations
+from cafleet.store.soundness import refuse_losses
 
 HEAD = queries.SCHEMA_VERSION
 
@@ -50,7 +50,8 @@ def _inspect(conn: sqlite3.Connection, path: str, found: Inspection) -> Inspecti
     error = None
     try:
         check_schema(conn, path)
-        applied_version(conn, path, migrations())
+        applied_version(conn, path, shipped_migrations())
+        refuse_losses(conn, path, HEAD)
     except CafleetError as failure:
         error = str(failure)
     integrity = None

@@ -7,10 +7,25 @@ from collections.abc import Iterator, Sequence
 from datetime import datetime
 
 from cafleet import clock
-from cafleet.errors import FROM_BACKUP, SchemaError
+from cafleet.errors import FROM_BACKUP, DatabaseError, SchemaError
 from cafleet.store import queries
 from cafleet.store.failures import translated
-from cafleet.store.migration_files import Migration, ledger_statements
+from cafleet.store.migration_files import Migration, ledger_statements, migrations
+
+
+def shipped_migrations() -> list[Migration]:
+    """All migrations, which lead to the schema that this program was generated for.
+
+    Raises:
+        DatabaseError: they do not, because the installation lacks files or has a stranger's.
+    """
+    found = migrations()
+    if len(found) != queries.SCHEMA_VERSION:
+        raise DatabaseError(
+            f"the migrations of this installation end at {len(found)}, and it needs "
+            f"{queries.SCHEMA_VERSION}; install cafleet again"
+        )
+    return found
 
 
 def applied_version(conn: sqlite3.Connection, path: str, shipped: Sequence[Migration]) -> int:

@@ -17,13 +17,13 @@ from cafleet.store.connection import BUSY_TIMEOUT_SECONDS, connect, transaction
 from cafleet.store.failures import translate, translated
 from cafleet.store.files import page
 from cafleet.store.guard import has_ledger, refuse_emptied_ledger, table_names
-from cafleet.store.ledger import applied_version, make_ledger, record
-from cafleet.store.migration_files import Migration, migrations
+from cafleet.store.ledger import applied_version, make_ledger, record, shipped_migrations
+from cafleet.store.migration_files import Migration
 from cafleet.store.reference import database_at
+from cafleet.store.soundness import INSTALLS, refuse_losses
 
 # The step that lets no fleet keep two active monitors, and takes no card that is not JSON.
 ONE_MONITOR = 8
-_INSTALLS = "asset_installs"
 
 
 class MigrationReport(msgspec.Struct, frozen=True, kw_only=True):
@@ -48,11 +48,12 @@ def migrate(path: str, *, now: datetime) -> MigrationReport:
     transaction: a failure leaves the database as it was.
 
     Raises:
-        SchemaError: the database is newer, not ours, or was migrated by another edition of a file;
-            or rows stand in the way of a step, which are then named.
-        DatabaseError: the folder cannot be made, or SQLite could not do it.
+        SchemaError: the database is newer, not ours, lacks a table or an index, or was migrated by
+            another edition of a file; or rows stand in the way of a step, which are then named.
+        DatabaseError: the folder cannot be made, this installation lacks migrations, or SQLite could
+            not do it.
     """
-    shipped = migrations()
+    shipped = shipped_migrations()
     _make_folder(os.path.dirname(path))
     backup: str | None = None
     with closing(connect(path, create=True)) as conn:
@@ -62,6 +63,7 @@ def migrate(path: str, *, now: datetime) -> MigrationReport:
                 for migration in shipped[version:]:
                     _apply(conn, migration, now)
                 is_installs_remade = _remake_installs(conn)
+                refuse_losses(conn, path, len(shipped))
         except BaseException:
             if backup is not None:
                 os.unlink(backup)
@@ -129,10 +131,10 @@ def _apply(conn: sqlite3.Connection, migration: Migration, now: datetime) -> Non
 
 def _remake_installs(conn: sqlite3.Connection) -> bool:
     """Make the table of installations if it was lost: the second half of setup fills it anew."""
-    if _INSTALLS in table_names(conn):
+    if INSTALLS in table_names(conn):
         return False
     with closing(database_at(queries.SCHEMA_VERSION)) as reference:
-        (lost,) = [row for row in queries.list_schema_objects(reference) if row.name == _INSTALLS]
+        (lost,) = [row for row in queries.list_schema_objects(reference) if row.name == INSTALLS]
     with translated():
         conn.execute(lost.sql)
     return True

@@ -1762,7 +1762,7 @@ def list_published_versions(
 ) -> list[PublishedVersionRow]:
     """The schema versions that the published predecessor has applied, by its own account.
 
-    Source: sql/queries/refinery_schema_history.sql:1.
+    Source: sql/queries/refinery_schema_history.sql:1, by primary key.
     """
     return many(
         conn,

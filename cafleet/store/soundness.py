@@ -7,7 +7,7 @@ import sqlite3
 from collections.abc import Iterator
 from contextlib import closing
 
-from cafleet.errors import FROM_BACKUP
+from cafleet.errors import FROM_BACKUP, SchemaError
 from cafleet.store import queries
 from cafleet.store.failures import translated
 from cafleet.store.files import schema_path
@@ -15,6 +15,8 @@ from cafleet.store.guard import REFINERY
 from cafleet.store.reference import database_at
 from cafleet.store.rows import SchemaObjectRow
 
+# `setup` makes this table again: the assets that it tells of are there to be installed again.
+INSTALLS = "asset_installs"
 _TOKEN = re.compile(r"'(?:''|[^'])*'|\w+|[^\s\w]")
 
 
@@ -51,11 +53,40 @@ def schema_differences(conn: sqlite3.Connection) -> Iterator[str]:
         schema = schema_path()
         for name, entry in wanted.items():
             if name not in found:
-                yield f"{entry.type} {name} is missing; make it again as {schema} has it"
+                yield f"{entry.type} {name} is missing; {_cure(entry, schema)}"
             elif not _is_same(conn, found[name], reference, entry):
                 yield f"{found[name].type} {name} is not as {schema} has it; make it so again"
         for name in found.keys() - wanted.keys() - {REFINERY}:
             yield f"{found[name].type} {name} is not cafleet's; drop it, or keep it elsewhere"
+
+
+def refuse_losses(conn: sqlite3.Connection, path: str, version: int) -> None:
+    """Raise SchemaError if a table or an index of schema ``version`` is lost, by its name alone.
+
+    That of the installations may be; the indexes of a lost table are not told.
+    """
+    found = _objects(conn)
+    with closing(database_at(version)) as reference:
+        lost = [
+            f"{entry.type} {entry.name}"
+            for entry in _objects(reference).values()
+            if entry.name not in found
+            and entry.name != INSTALLS
+            and (entry.type == "table" or entry.tbl_name in found)
+        ]
+    if lost:
+        raise SchemaError(
+            f"the database at {path} lacks {', '.join(lost)}; do what `cafleet db check` says, or "
+            f"restore it {FROM_BACKUP}"
+        )
+
+
+def _cure(lost: SchemaObjectRow, schema: str) -> str:
+    if lost.name == INSTALLS:
+        return "run `cafleet setup`"
+    if lost.type == "table":
+        return f"restore the database {FROM_BACKUP}"
+    return f"make it again as {schema} has it"
 
 
 def _objects(conn: sqlite3.Connection) -> dict[str, SchemaObjectRow]:

@@ -20,6 +20,7 @@ from tests.harness.database import Database
 from tests.harness.program import Program, assert_refused
 from tests.harness.refusals import Refusals
 from tests.harness.registry import THEN, Registry
+from tests.sql.databases import PUBLISHED, publish, setup
 
 LATER = "2026-05-05T05:43:00.000000+00:00"
 NO_VALUE = "which is no value of that column; correct that row"
@@ -278,6 +279,13 @@ def test_what_is_odd_and_right_is_not_told(crowd: Registry) -> None:
     assert found(crowd) == []
 
 
+def test_an_adopted_database_is_sound(tmp_path: Path) -> None:
+    path = tmp_path / "fleet.db"
+    publish(path, PUBLISHED)
+    setup(path)
+    assert check(str(path)) == []
+
+
 def test_all_damaged_rows_are_named_across_pages(crowd: Registry) -> None:
     for number in range(1100):
         crowd.message(3, 4, str(number))
@@ -333,7 +341,8 @@ def test_missing_references_are_named(crowd: Registry) -> None:
             "ALTER TABLE members ADD COLUMN more",
             f"table members is not as {schema_path()} has it; ",
         ),
-        ("DROP TABLE waits", "table waits is missing; "),
+        ("DROP TABLE waits", "table waits is missing; restore the database from a backup"),
+        ("DROP TABLE asset_installs", "table asset_installs is missing; run `cafleet setup`"),
     ],
 )
 def test_another_schema_is_named(crowd: Registry, change: str, finding: str) -> None:

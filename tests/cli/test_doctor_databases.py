@@ -6,6 +6,7 @@ import json
 import os
 import signal
 import sqlite3
+import subprocess
 from collections.abc import Callable
 from contextlib import closing
 from pathlib import Path
@@ -13,11 +14,12 @@ from typing import Any
 
 import pytest
 
+from cafleet.operations.upkeep import check
 from cafleet.store import queries
 from cafleet.store.inspection import network_file_system
 from tests.harness.database import Database
 from tests.harness.fleet import Fleet
-from tests.harness.program import Program
+from tests.harness.program import Program, assert_refused
 from tests.harness.registry import THEN, Registry
 from tests.harness.tmux import TmuxServer
 from tests.harness.waiting import wait_for
@@ -149,6 +151,32 @@ def test_the_fault_and_the_cure(
     assert found["coding_agents"]["superseded"] == []
 
 
+def test_a_database_that_may_not_be_written(cafleet: Program, registry: Registry) -> None:
+    registry.rows("PRAGMA journal_mode = DELETE")
+    cafleet.environment["CAFLEET_DATABASE_URL"] = registry.url
+    where = registry.path.parent
+    mount = f"mount --bind '{where}' '{where}' && mount -o remount,ro,bind '{where}' && exec \"$@\""
+    if subprocess.run(["unshare", "-m", "sh", "-c", mount, "sh", "true"], check=False).returncode:
+        pytest.skip("this user may not mount anything")
+    done = subprocess.run(
+        ["unshare", "-m", "sh", "-c", mount, "sh", cafleet.path, "doctor", "--json"],
+        env=cafleet.environment,
+        capture_output=True,
+        check=False,
+    )
+    error = json.loads(done.stdout)["database"]["error"]
+    assert error.startswith(f"{registry.path} cannot be written; check its owner")
+    assert diagnosis(cafleet)["database"]["error"] is None
+
+
+def test_a_device_is_no_database(cafleet: Program) -> None:
+    cafleet.environment["CAFLEET_DATABASE_URL"] = "sqlite:////dev/null"
+    told = "/dev/null is a device or a pipe, not a file; point CAFLEET_DATABASE_URL elsewhere"
+    assert diagnosis(cafleet)["database"]["error"] == told
+    assert_refused(cafleet.run("fleet", "list"), 1, told)
+    assert_refused(cafleet.run("setup"), 1, f"database half: {told}; and in its assets half")
+
+
 def test_bad_urls(cafleet: Program) -> None:
     database = diagnosis(cafleet, CAFLEET_DATABASE_URL="postgresql://x")["database"]
     assert database["error"].startswith("CAFLEET_DATABASE_URL is 'postgresql://x'")
@@ -178,12 +206,85 @@ def test_a_damaged_index_is_found(cafleet: Program, registry: Registry) -> None:
     assert "idx_members_fleet_status" in str(database["integrity"])
 
 
+@pytest.mark.parametrize(
+    ("loss", "told"),
+    [
+        ("TABLE messages", "lacks table messages; do what"),
+        ("TABLE fleets", "lacks table fleets; do what"),
+        ("TABLE waits", "lacks table waits; do what"),
+        ("INDEX idx_messages_ack", "lacks index idx_messages_ack; do what"),
+        (
+            "INDEX idx_members_one_active_monitor_per_fleet",
+            "lacks index idx_members_one_active_monitor_per_fleet; do what",
+        ),
+    ],
+)
+def test_what_is_lost_is_named_and_setup_does_not_pass_it(
+    cafleet: Program, registry: Registry, loss: str, told: str
+) -> None:
+    cafleet.environment["CAFLEET_DATABASE_URL"] = registry.url
+    with closing(registry.connect()) as conn:
+        conn.execute(f"DROP {loss}")
+    database = diagnosis(cafleet)["database"]
+    assert told in database["error"]
+    assert "refused" not in database["error"]
+    assert (database["ok"], database["integrity"]) == (False, "ok")
+    refused = cafleet.run("setup")
+    assert (refused.exit_code, told in refused.stderr) == (1, True)
+    assert "assets half" not in refused.stderr
+    done = cafleet.run("message", "send", "--from-member-id=1", "--to-member-id=2", "x")
+    assert (done.exit_code, "`cafleet setup`" in done.stderr) == (1, False)
+
+
 def test_a_value_that_no_column_can_hold(cafleet: Program, registry: Registry) -> None:
     cafleet.environment["CAFLEET_DATABASE_URL"] = registry.url
     registry.rows("INSERT INTO asset_installs VALUES ('gemini', '/g', '1', ?)", THEN)
     found = diagnosis(cafleet)
     assert "asset_installs.coding_agent holds 'gemini'" in found["database"]["error"]
-    assert found["issues"] == 2
+    # No multiplexer either, and claude's files are only said to be installed.
+    assert found["issues"] == 3
+
+
+@pytest.mark.parametrize(
+    ("column", "value"),
+    [("cafleet_version", "CAST(x'ff' AS TEXT)"), ("cafleet_version", "x'ff'")],
+)
+def test_a_damaged_installation_hides_no_other(
+    cafleet: Program, registry: Registry, column: str, value: str
+) -> None:
+    cafleet.environment["CAFLEET_DATABASE_URL"] = registry.url
+    cafleet.run("setup").ok()
+    registry.rows(f"UPDATE asset_installs SET {column} = {value} WHERE coding_agent = 'codex'")
+    registry.rows("INSERT INTO asset_installs VALUES ('claude', '/old', '0.1', ?)", THEN)
+    found = diagnosis(cafleet)
+    assert f"asset_installs.{column} holds" in found["database"]["error"]
+    agents = found["coding_agents"]
+    assert [agent["state"] for agent in agents["agents"]] == ["ok", "error", "ok"]
+    assert [old["path"] for old in agents["superseded"]] == ["/old"]
+    assert len(check(str(registry.path))) == 1
+    cafleet.run("setup").ok()
+    assert diagnosis(cafleet)["issues"] == 1  # no multiplexer
+
+
+@pytest.mark.parametrize(
+    "damage",
+    [
+        "UPDATE members SET status = 'zombie' WHERE member_id = 1",
+        "UPDATE member_placements SET backend = 'screen'",
+        "UPDATE fleets SET name = x'ff'",
+    ],
+)
+def test_damage_elsewhere_hides_no_installation(
+    cafleet: Program, registry: Registry, damage: str
+) -> None:
+    cafleet.environment["CAFLEET_DATABASE_URL"] = registry.url
+    cafleet.run("setup").ok()
+    director, _ = registry.crew()
+    registry.place(director, "%0", mux_socket="/nowhere")
+    registry.rows(damage)
+    found = diagnosis(cafleet)
+    assert {agent["state"] for agent in found["coding_agents"]["agents"]} == {"ok"}
+    assert "so other commands refuse" not in cafleet.run("doctor").stdout
 
 
 def test_a_rollback_journal_is_a_warning(cafleet: Program, registry: Registry) -> None:

@@ -151,6 +151,16 @@ def test_bad_variables_are_findings(cafleet: Program, database: Database, pane: 
     assert text.endswith("\n2 issues\n")
 
 
+def test_an_empty_home_is_to_blame_itself(
+    cafleet: Program, database: Database, pane: str, tmp_path: Path
+) -> None:
+    env = {"HOME": "", "CODEX_HOME": str(tmp_path), "OPENCODE_CONFIG_DIR": "/x"}
+    found = report(cafleet.run("doctor", "--json", pane=pane, env=env), 2)["coding_agents"]
+    assert [agent["source"] for agent in found["agents"]] == ["HOME", "CODEX_HOME", "HOME"]
+    text = cafleet.run("doctor", pane=pane, env=env).stdout
+    assert re.search(r"│ claude +│ - +│ \$HOME +│ ✗ bad variable +│", text)
+
+
 def test_stale_and_superseded_installations(
     cafleet: Program, database: Database, pane: str, tmp_path: Path
 ) -> None:

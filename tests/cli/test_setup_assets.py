@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
+import shutil
+import subprocess
+import sys
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
+import cafleet as package
 from cafleet import __version__
 from cafleet.store import queries
+from cafleet.store.migration_files import migrations
 from tests.harness.database import Database
 from tests.harness.program import Program, assert_refused
 from tests.harness.registry import Registry
@@ -235,3 +240,59 @@ def test_many_at_once(cafleet: Program, fresh: Database, home: Path) -> None:
     fresh.check()
     assert not [path for path in home.rglob("*") if ".kept-" in path.name or ".new" in path.name]
     cafleet.run("fleet", "list").ok()
+
+
+def test_a_full_disk_is_called_so_and_leaves_nothing_half(
+    cafleet: Program, fresh: Database, home: Path
+) -> None:
+    disk = home / ".claude"
+    disk.mkdir()
+    script = (
+        f"mount -t tmpfs -o size=8k tmpfs '{disk}' && \"$@\"; code=$?; find '{disk}'; exit $code"
+    )
+    probe = ["unshare", "-m", "sh", "-c", script, "sh", "true"]
+    if subprocess.run(probe, check=False, capture_output=True).returncode:
+        pytest.skip("this user may not mount anything")
+    done = subprocess.run(
+        ["unshare", "-m", "sh", "-c", script, "sh", cafleet.path, "setup"],
+        env=cafleet.environment,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 1
+    assert f"claude: {disk} cannot be written, there is no space left (" in done.stderr
+    assert ".new" not in done.stdout
+    assert [agent for agent, _, _ in fresh.rows(INSTALLS)] == ["codex", "opencode"]
+
+
+@pytest.mark.parametrize(
+    ("lost", "told"),
+    [
+        (
+            "cafleet/agents/assets/skill/SKILL.md",
+            "claude: this installation lacks its file skill/SKILL.md; install cafleet again",
+        ),
+        (
+            f"sql/migrations/{migrations()[-1].file_name}",
+            f"the migrations of this installation end at {HEAD - 1}, and it needs {HEAD}; install",
+        ),
+    ],
+)
+def test_an_installation_that_lacks_a_file_is_refused(
+    cafleet: Program, fresh: Database, tmp_path: Path, lost: str, told: str
+) -> None:
+    root = Path(package.__file__).parents[1]
+    for folder in ("cafleet", "sql"):
+        shutil.copytree(root / folder, tmp_path / "copy" / folder)
+    (tmp_path / "copy" / lost).unlink()
+    done = subprocess.run(
+        [sys.executable, "-m", "cafleet", "setup"],
+        env={**cafleet.environment, "PYTHONPATH": str(tmp_path / "copy")},
+        cwd=tmp_path / "copy",
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert (done.returncode, told in done.stderr) == (1, True), done
+    assert "Traceback" not in done.stderr

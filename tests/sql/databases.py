@@ -56,7 +56,7 @@ def contents(path: Path) -> tuple[list[str], list[tuple[Any, ...]]]:
 
 def migrate_to(path: Path, version: int) -> driver.MigrationReport:
     """What an older edition of the program did, whose newest migration was ``version``."""
-    with mock.patch.object(driver, "migrations", return_value=migrations()[:version]):
+    with mock.patch.object(driver, "shipped_migrations", return_value=migrations()[:version]):
         return driver.migrate(str(path), now=NOW)
 
 
