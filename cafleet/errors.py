@@ -41,6 +41,10 @@ class SettingError(CafleetError):
     """A variable of the environment holds something unusable; names the variable and the value."""
 
 
+class NoHomeError(SettingError):
+    """A home folder is needed, and there is none: HOME is empty or relative."""
+
+
 class UnknownIdError(CafleetError):
     """No fleet, member or message has this id, or none that the command may act on; or no query has
     this name."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 
 import msgspec
@@ -13,6 +14,8 @@ from cafleet.errors import AgentError
 from cafleet.records import CodingAgent
 
 _SKILL = "cafleet"
+_ENTRY = "SKILL.md"
+_FULL = (errno.ENOSPC, errno.EDQUOT)
 _PRESETS = {CodingAgent.CODEX: "codex/cafleet.rules", CodingAgent.OPENCODE: "opencode/cafleet.md"}
 
 
@@ -36,7 +39,7 @@ def install(name: CodingAgent) -> Installed:
         AgentError: a file could not be written, or this installation lacks it.
     """
     paths = locate(name)
-    skill = assets.folder("skill")
+    skill = _skill()
     # Beside the folder of skills: in it, the agent would take what is kept for one.
     keep_in = os.path.dirname(os.path.realpath(paths.skills))
     try:
@@ -54,12 +57,19 @@ def install(name: CodingAgent) -> Installed:
 
 def find_damage(paths: AgentPaths, name: CodingAgent) -> str | None:
     """The path of a file that is missing or not as this program installs it; null if none is."""
-    wrong = differs(_skill_path(paths), assets.folder("skill"))
+    wrong = differs(_skill_path(paths), _skill())
     if wrong is not None:
         return os.path.join(_skill_path(paths), wrong)
     if paths.preset is not None and not is_file_of(paths.preset, assets.content(_PRESETS[name])):
         return paths.preset
     return None
+
+
+def _skill() -> dict[str, bytes]:
+    """The files of the skill; last the one that makes it one, so that no agent takes half for it."""
+    files = assets.folder("skill")
+    files.pop(_ENTRY, None)
+    return {**files, _ENTRY: assets.content(f"skill/{_ENTRY}")}
 
 
 def _skill_path(paths: AgentPaths) -> str:
@@ -69,6 +79,11 @@ def _skill_path(paths: AgentPaths) -> str:
 def _unwritable(paths: AgentPaths, failure: OSError) -> str:
     # A rename fails with both of its names; what matters is where it should have gone.
     where = failure.filename2 or failure.filename or paths.base
+    if failure.errno in _FULL:
+        return (
+            f"{where} cannot be written, there is no space left ({failure.strerror}); free some and run "
+            f"`cafleet setup` again"
+        )
     return (
         f"{where} cannot be written ({failure.strerror}); see what stands there and what its folder "
         f"permits, and run `cafleet setup` again"

@@ -6,7 +6,7 @@ import os
 
 import msgspec
 
-from cafleet.errors import SettingError
+from cafleet.errors import NoHomeError, SettingError
 from cafleet.records import CodingAgent
 from cafleet.settings import home_folder
 
@@ -54,8 +54,8 @@ def locate(name: CodingAgent) -> AgentPaths:
     """The paths of one agent.
 
     Raises:
-        SettingError: its variable is set to something else than an absolute path, or a default is
-            needed and there is no home folder.
+        SettingError: its variable is set to something else than an absolute path.
+        NoHomeError: a default is needed and there is no home folder.
     """
     rule = _RULES[name]
     value = os.environ.get(rule.variable)
@@ -78,5 +78,5 @@ def locate(name: CodingAgent) -> AgentPaths:
 def _in_home(path: str) -> str:
     home = home_folder()
     if home is None:
-        raise SettingError("there is no home folder; set HOME to an absolute path")
+        raise NoHomeError("there is no home folder; set HOME to an absolute path")
     return os.path.join(home, path)

@@ -10,7 +10,8 @@ from __future__ import annotations
 import os
 import shutil
 import stat
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager, suppress
 from hashlib import sha256
 
 MANIFEST = ".cafleet-manifest"
@@ -20,8 +21,9 @@ _RECORD = ".installed"
 def replace_folder(path: str, files: Mapping[str, bytes], *, keep_in: str) -> list[str] | None:
     """Make ``path`` a folder of exactly ``files``; notes for the user, ``None`` if it was one.
 
-    A manifest in it lists the files' digests. A folder that is not as its manifest says is moved
-    into the folder ``keep_in``. A symbolic link at ``path`` is replaced, not followed.
+    They are written in their order, after a manifest of their digests. A folder that is not as its
+    manifest says is moved into the folder ``keep_in``. A symbolic link at ``path`` is replaced, not
+    followed.
 
     Raises:
         OSError: something could not be written; what was at ``path`` is still there, or complete.
@@ -32,10 +34,11 @@ def replace_folder(path: str, files: Mapping[str, bytes], *, keep_in: str) -> li
     # What a crash of an earlier run may have left.
     _remove(new)
     _remove(old)
-    content = {**files, MANIFEST: _manifest(files)}
+    content = {MANIFEST: _manifest(files), **files}
     if _folder_content(path) == content:
         return None
-    _write_folder(new, content)
+    with _gone_on_failure(new):
+        _write_folder(new, content)
     notes = _clear_folder_place(path, old, os.path.join(keep_in, f"{name}-skill"))
     os.rename(new, path)
     _sync(parent)
@@ -158,9 +161,20 @@ def _put(path: str, content: bytes) -> None:
     parent, name = os.path.split(path)
     new = os.path.join(parent, f".{name}.new")
     _remove(new)
-    _write(new, content)
-    os.replace(new, path)
+    with _gone_on_failure(new):
+        _write(new, content)
+        os.replace(new, path)
     _sync(parent)
+
+
+@contextmanager
+def _gone_on_failure(path: str) -> Iterator[None]:
+    try:
+        yield
+    except BaseException:
+        with suppress(OSError):
+            _remove(path)
+        raise
 
 
 def _write(path: str, content: bytes) -> None:

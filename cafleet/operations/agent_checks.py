@@ -8,7 +8,7 @@ from cafleet import __version__
 from cafleet.agents.installer import find_damage
 from cafleet.agents.paths import AgentPaths, locate, variable_of
 from cafleet.broker.assets import DamagedInstall
-from cafleet.errors import CafleetError
+from cafleet.errors import CafleetError, NoHomeError
 from cafleet.operations.findings import (
     AgentFindings,
     AgentsFindings,
@@ -53,7 +53,7 @@ def _check(
         return AgentFindings(
             coding_agent=agent,
             path=None,
-            source=variable_of(agent),
+            source="HOME" if isinstance(failure, NoHomeError) else variable_of(agent),
             recorded_version=None,
             installed_at=None,
             state=InstallState.ERROR,

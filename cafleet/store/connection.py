@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import sqlite3
+import stat
 from collections.abc import Iterator
 from contextlib import contextmanager
 
@@ -23,15 +24,15 @@ def connect(path: str, *, create: bool = False) -> sqlite3.Connection:
     waited for up to 5 s, and a commit is on the disk when it returns.
 
     Raises:
-        DatabaseError: there is no such file and ``create`` is not set, or SQLite cannot open it.
+        DatabaseError: there is no such file and ``create`` is not set, or it is none, or SQLite
+            cannot open it.
     """
     if sqlite3.sqlite_version_info < OLDEST_SQLITE:
         raise DatabaseError(
             f"SQLite {sqlite3.sqlite_version} is too old; use a Python with SQLite "
             f"{'.'.join(map(str, OLDEST_SQLITE))} or newer"
         )
-    if not create and not os.path.exists(path):
-        raise DatabaseError(f"there is no database at {path}; run `cafleet setup`")
+    _refuse_what_is_no_file(path, create=create)
     with translated(path):
         conn = sqlite3.connect(
             _uri(path, "rwc" if create else "rw"),
@@ -46,6 +47,20 @@ def connect(path: str, *, create: bool = False) -> sqlite3.Connection:
             conn.close()
             raise
     return conn
+
+
+def _refuse_what_is_no_file(path: str, *, create: bool) -> None:
+    try:
+        mode = os.stat(path).st_mode
+    except OSError:
+        if create:
+            return
+        raise DatabaseError(f"there is no database at {path}; run `cafleet setup`") from None
+    # SQLite itself says what is wrong with a folder.
+    if not stat.S_ISREG(mode) and not stat.S_ISDIR(mode):
+        raise DatabaseError(
+            f"{path} is a device or a pipe, not a file; point CAFLEET_DATABASE_URL elsewhere"
+        )
 
 
 def file_identity(path: str) -> tuple[int, int] | None:

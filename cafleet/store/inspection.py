@@ -61,6 +61,8 @@ def _inspect(conn: sqlite3.Connection, path: str, found: Inspection) -> Inspecti
         error = error or str(failure)
     if error is None and integrity != "ok":
         error = f"the database at {path} is damaged ({integrity}); restore it {FROM_BACKUP}"
+    if error is None:
+        error = _unwritable(path)
     return msgspec.structs.replace(
         found,
         schema_version=_version(conn),
@@ -68,6 +70,17 @@ def _inspect(conn: sqlite3.Connection, path: str, found: Inspection) -> Inspecti
         journal_mode=_journal_mode(conn),
         integrity=integrity,
     )
+
+
+def _unwritable(path: str) -> str | None:
+    """Which of the files and the folder that every write needs this user may not write, if any."""
+    file = os.path.realpath(path)
+    for place in (file, f"{file}-wal", f"{file}-shm", os.path.dirname(file)):
+        if os.path.exists(place) and not os.access(place, os.W_OK):
+            return (
+                f"{place} cannot be written; check its owner, its permissions and its file system"
+            )
+    return None
 
 
 def _version(conn: sqlite3.Connection) -> int | None:
