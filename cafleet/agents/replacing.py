@@ -76,7 +76,7 @@ def replace_file(path: str, content: bytes) -> list[str] | None:
 def differs(path: str, files: Mapping[str, bytes]) -> str | None:
     """The first of ``files`` that is not in the folder ``path`` as it was installed."""
     found = _folder_content(path) or {}
-    return next((name for name, content in files.items() if found.get(name) != content), None)
+    return next((name for name in sorted(files) if found.get(name) != files[name]), None)
 
 
 def is_file_of(path: str, content: bytes) -> bool:
