@@ -43,7 +43,7 @@ def each(
     Raises:
         DatabaseError: SQLite could not run the query.
     """
-    with translated(), _bytes_and_all(conn):
+    with translated(conn), _bytes_and_all(conn):
         found = query(namespace, name)(conn)
     sound: list[RowType] = []
     damaged = []
