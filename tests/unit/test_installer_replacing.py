@@ -48,9 +48,15 @@ def test_an_older_installation_is_replaced_without_a_trace(skills: Path) -> None
 
 def test_the_same_again_writes_nothing(skills: Path) -> None:
     put(skills, NEW)
-    before = (skills / "cafleet").stat(), (skills / "cafleet/SKILL.md").stat()
+    before = written(skills)
     assert put(skills, NEW) is None
-    assert ((skills / "cafleet").stat(), (skills / "cafleet/SKILL.md").stat()) == before
+    assert written(skills) == before
+
+
+def written(skills: Path) -> list[tuple[int, int]]:
+    """Which file stands at each path, and when it or its place was last written to."""
+    found = [path.stat() for path in (skills / "cafleet", skills / "cafleet/SKILL.md")]
+    return [(each.st_ino, each.st_ctime_ns) for each in found]
 
 
 def edited(folder: Path) -> None:
