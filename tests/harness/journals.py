@@ -59,7 +59,8 @@ class Recording:
         """
         before = len(self.events("obeyed"))
         self.tell(**values)
-        wait_for(lambda: len(self.events("obeyed")) > before, f"{self.pane} has obeyed {values}")
+        obeyed = f"{self.pane} has obeyed {values}"
+        wait_for(lambda: len(self.events("obeyed")) > before, obeyed, seconds=60)
 
     def tell(self, **values: Any) -> None:
         """The same without the wait."""

@@ -82,7 +82,7 @@ def test_ages_are_whole_seconds_cut_toward_zero() -> None:
         (999_999, 0),
         (61_900_000, 61),
         (-900_000, 0),
-        (-1_500_000, -1),
+        (-1_500_000, 0),
     ):
         now = NOW + timedelta(microseconds=microseconds)
         card = monitor_card(runtime(), [], running=True, now=now)
