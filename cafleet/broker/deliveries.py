@@ -12,6 +12,7 @@ from cafleet.store.connection import transaction
 from cafleet.store.rows import DeliveryRow, OwedRow, OwingRow
 
 _POLLED = "polled"
+_TYPED_UNREAD = Delivery(state=DeliveryState.TYPED, reason=None)
 _POLLED_WHILE_TYPED = Delivery(state=DeliveryState.TYPED, reason=_POLLED)
 
 
@@ -156,18 +157,16 @@ def mark_seen(conn: Connection, *, message_ids: Sequence[int], now: datetime) ->
 
     What is being typed is seen as soon as its pass has settled it.
     """
-    if queries.list_unseen(conn, message_ids=message_ids) or _being_typed(conn, message_ids):
+    if any(map(_is_unread, states(conn, message_ids=message_ids).values())):
         with transaction(conn):
             see(conn, message_ids=message_ids, reason=_POLLED, now=now)
-            typed = _being_typed(conn, message_ids)
+            current = states(conn, message_ids=message_ids)
+            typed = [each for each, found in current.items() if found == _TYPED_UNREAD]
             _record(conn, typed, DeliveryState.TYPED, _POLLED, None, now)
 
 
-def _being_typed(conn: Connection, message_ids: Sequence[int]) -> list[int]:
-    """Those that are being typed and were not polled since that began."""
-    current = states(conn, message_ids=message_ids)
-    unread = Delivery(state=DeliveryState.TYPED, reason=None)
-    return [message_id for message_id, found in current.items() if found == unread]
+def _is_unread(found: Delivery) -> bool:
+    return found == _TYPED_UNREAD or found.state not in {DeliveryState.TYPED, DeliveryState.SEEN}
 
 
 def see(conn: Connection, *, message_ids: Sequence[int], reason: str, now: datetime) -> None:
