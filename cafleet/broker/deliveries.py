@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from datetime import datetime
 
 from cafleet import clock
@@ -18,10 +18,12 @@ _POLLED_WHILE_TYPED = Delivery(state=DeliveryState.TYPED, reason=_POLLED)
 
 def states(conn: Connection, *, message_ids: Sequence[int]) -> dict[int, Delivery]:
     """The state of each message's notice, with the reason of its last change."""
-    return {
-        row.message_id: Delivery(state=row.delivery_state, reason=row.reason)
-        for row in queries.list_deliveries(conn, message_ids=message_ids)
-    }
+    return notices(standing(conn, message_ids=message_ids))
+
+
+def notices(rows: Iterable[DeliveryRow]) -> dict[int, Delivery]:
+    """What is known of the notices, by message id."""
+    return {row.message_id: Delivery(state=row.delivery_state, reason=row.reason) for row in rows}
 
 
 def standing(conn: Connection, *, message_ids: Sequence[int]) -> Sequence[DeliveryRow]:
@@ -58,12 +60,6 @@ def life_lines(conn: Connection, *, message_ids: Sequence[int]) -> list[LifeLine
 def owed(conn: Connection, *, member_ids: Sequence[int]) -> list[OwedRow]:
     """The notices owed to some active members, by member and oldest first."""
     return queries.list_owed(conn, member_ids=member_ids)
-
-
-def gone_recipients(conn: Connection, *, message_ids: Sequence[int]) -> list[int]:
-    """The recipients whose pane was gone at the last look, ids ascending."""
-    rows = queries.list_gone_recipients(conn, message_ids=message_ids)
-    return [row.member_id for row in rows]
 
 
 def owing(conn: Connection, *, fleet_id: int) -> Sequence[OwingRow]:

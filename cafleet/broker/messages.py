@@ -58,7 +58,7 @@ def send(
     """
     with transaction(conn):
         sender, recipient = members.get_together(conn, member_id=sender_id, other_id=recipient_id)
-        message_id = queries.insert_delivery(
+        return queries.insert_delivery(
             conn,
             owner_member_id=recipient_id,
             from_member_id=sender_id,
@@ -67,7 +67,6 @@ def send(
             delivery_state=_first_state(sender, recipient),
             urgent=urgent,
         )
-        return get(conn, message_id=message_id)
 
 
 def _first_state(sender: MemberRecord, recipient: MemberRecord) -> DeliveryState:

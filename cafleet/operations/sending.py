@@ -7,10 +7,11 @@ from collections.abc import Sequence
 import msgspec
 
 from cafleet import clock, settings
-from cafleet.broker import deliveries, members, messages
+from cafleet.broker import deliveries, messages
 from cafleet.errors import CafleetError
 from cafleet.records import OWED, Delivery, MessageRecord, WaitState
 from cafleet.store import Connection
+from cafleet.store.rows import DeliveryRow
 
 
 class Wait(msgspec.Struct, frozen=True, kw_only=True):
@@ -67,45 +68,63 @@ def broadcast(
 def _follow(
     conn: Connection, message: MessageRecord, message_ids: Sequence[int], wait: Wait | None
 ) -> Sent:
-    known = deliveries.states(conn, message_ids=message_ids)
-    warnings = []
-    if any(delivery.state in OWED for delivery in known.values()):
-        warnings = _see_to_it(conn, message.from_member_id, message_ids)
+    try:
+        rows = deliveries.standing(conn, message_ids=message_ids)
+        warnings = _see_to_it(conn, [row for row in rows if row.delivery_state in OWED])
+    except CafleetError as error:
+        _tell_stored(error, message)
+        raise
     if wait is not None and message_ids:
-        from cafleet.courier.waiting import WaitError, wait_for_state
-
-        try:
-            wait_for_state(
-                conn,
-                database=settings.database_path(),
-                waiter_id=message.from_member_id,
-                message_ids=message_ids,
-                wanted=wait.wanted,
-                seconds=wait.seconds,
-            )
-        except WaitError as error:
-            # What is known of the courier may be the whole reason.
-            for warning in warnings:
-                error.add_remains(warning)
-            raise
-        except CafleetError as error:
-            error.add_remains(f"message {message.message_id} is stored, do not send it again")
-            raise
-        known = deliveries.states(conn, message_ids=message_ids)
-    return Sent(message=message, deliveries=known, warnings=warnings)
+        rows = _wait(conn, message, message_ids, wait, warnings)
+    return Sent(message=message, deliveries=deliveries.notices(rows), warnings=warnings)
 
 
-def _see_to_it(conn: Connection, sender_id: int, message_ids: Sequence[int]) -> list[str]:
+def _tell_stored(error: CafleetError, message: MessageRecord) -> None:
+    error.add_remains(f"message {message.message_id} is stored, do not send it again")
+
+
+def _wait(
+    conn: Connection,
+    message: MessageRecord,
+    message_ids: Sequence[int],
+    wait: Wait,
+    warnings: Sequence[str],
+) -> Sequence[DeliveryRow]:
+    """Wait as asked; what the deliveries have come to."""
+    from cafleet.courier.waiting import WaitError, wait_for_state
+
+    try:
+        wait_for_state(
+            conn,
+            database=settings.database_path(),
+            waiter_id=message.from_member_id,
+            message_ids=message_ids,
+            wanted=wait.wanted,
+            seconds=wait.seconds,
+        )
+        return deliveries.standing(conn, message_ids=message_ids)
+    except WaitError as error:
+        # What is known of the courier may be the whole reason.
+        for warning in warnings:
+            error.add_remains(warning)
+        raise
+    except CafleetError as error:
+        _tell_stored(error, message)
+        raise
+
+
+def _see_to_it(conn: Connection, owed: Sequence[DeliveryRow]) -> list[str]:
     """Find a loop that types the notices; what to warn the sender of.
 
     What goes wrong here is a warning: the messages are stored, and a sender that saw its command
     fail would send them again.
     """
+    if not owed:
+        return []
+    fleet_id = owed[0].fleet_id
     stored = "what was sent is stored and waits to be polled, do not send it again"
     try:
-        fleet_id = members.get(conn, member_id=sender_id).fleet_id
         running = _is_served(conn, fleet_id)
-        gone = deliveries.gone_recipients(conn, message_ids=message_ids)
     except Exception as error:  # noqa: BLE001 - even a fault of ours must not look like "not stored"
         # The text of an error that is not ours may quote what was sent.
         cause = str(error) if isinstance(error, CafleetError) else type(error).__name__
@@ -115,9 +134,9 @@ def _see_to_it(conn: Connection, sender_id: int, message_ids: Sequence[int]) -> 
         warnings.append(
             f"no courier runs for fleet {fleet_id}, start it with `cafleet monitor run {fleet_id}`; {stored}"
         )
+    gone = [str(row.owner_member_id) for row in owed if row.owner_gone]
     if gone:
-        named = ", ".join(map(str, gone))
-        who = f"member {named} was" if len(gone) == 1 else f"members {named} were"
+        who = f"member {gone[0]} was" if len(gone) == 1 else f"members {', '.join(gone)} were"
         warnings.append(f"{who} last seen gone; {stored}")
     return warnings
 

@@ -6,7 +6,7 @@ import os
 import sqlite3
 import stat
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 
 from cafleet.errors import DatabaseError
 from cafleet.store.failures import translated
@@ -105,9 +105,9 @@ def transaction(conn: sqlite3.Connection) -> Iterator[None]:
     Raises:
         DatabaseError: the lock was not to be had in 5 s, or SQLite could not commit.
     """
-    with turn(conn, BUSY_TIMEOUT_SECONDS):
+    with ExitStack() as place:
         with translated(conn):
-            conn.execute("BEGIN IMMEDIATE")
+            place.enter_context(turn(conn, BUSY_TIMEOUT_SECONDS))
         try:
             yield
             with translated(conn):

@@ -218,7 +218,7 @@ def _result_columns(conn: sqlite3.Connection, contract: Contract) -> list[str]:
     """The names of the columns. An INSERT does not run on sample values: its list is read."""
     inserting = re.search(r"\bINSERT\b.*\bRETURNING\s+(.+?);?$", contract.sql, re.DOTALL)
     if inserting:
-        return inserting[1].split(", ")
+        return re.split(r",\s+", inserting[1])
     conn.execute("BEGIN")
     try:
         cursor = conn.execute(contract.sql, _samples(contract))

@@ -17,7 +17,7 @@ from cafleet.records import (
     DeliveryState,
     ScreenState,
 )
-from cafleet.store.access import change, id_list, many, one, scalar
+from cafleet.store.access import change, id_list, made, many, one, scalar
 from cafleet.store.rows import (
     ActivityRow,
     AppliedMigrationRow,
@@ -1079,16 +1079,16 @@ def insert_delivery(
     text: str,
     delivery_state: DeliveryState,
     urgent: int,
-) -> int:
+) -> MessageRow:
     """A message to one member.
 
     Source: sql/queries/messages.sql:200.
     """
-    found: int = scalar(
+    return made(
         conn,
         "messages",
         "insert_delivery",
-        int,
+        MessageRow,
         {
             "owner_member_id": owner_member_id,
             "from_member_id": from_member_id,
@@ -1098,7 +1098,6 @@ def insert_delivery(
             "urgent": urgent,
         },
     )
-    return found
 
 
 def insert_broadcast_summary(
@@ -1110,7 +1109,7 @@ def insert_broadcast_summary(
 ) -> int:
     """The row that stands for a broadcast. It is linked to itself as soon as it has an id.
 
-    Source: sql/queries/messages.sql:230.
+    Source: sql/queries/messages.sql:240.
     """
     found: int = scalar(
         conn,
@@ -1133,7 +1132,7 @@ def set_summary_origin(
 ) -> int:
     """Link a broadcast summary to itself.
 
-    Source: sql/queries/messages.sql:256, by primary key.
+    Source: sql/queries/messages.sql:266, by primary key.
     """
     return change(
         conn,
@@ -1158,7 +1157,7 @@ def insert_broadcast_deliveries(
     """One delivery to each other active member of the fleet, in the order of their ids. A member
     without a placement is due no notice.
 
-    Source: sql/queries/messages.sql:264, by idx_members_fleet_status, primary key.
+    Source: sql/queries/messages.sql:274, by idx_members_fleet_status, primary key.
     """
     return change(
         conn,
@@ -1182,7 +1181,7 @@ def list_broadcast_delivery_ids(
 ) -> list[MessageIdRow]:
     """The deliveries of one broadcast.
 
-    Source: sql/queries/messages.sql:302, by idx_messages_origin.
+    Source: sql/queries/messages.sql:312, by idx_messages_origin.
     """
     return many(
         conn,
@@ -1203,7 +1202,7 @@ def ack_message(
 ) -> int:
     """The one acknowledgement of a delivery; 0 rows when it was not waiting for one.
 
-    Source: sql/queries/messages.sql:315, by primary key.
+    Source: sql/queries/messages.sql:325, by primary key.
     """
     return change(
         conn,
@@ -1223,7 +1222,7 @@ def list_owed(
 ) -> list[OwedRow]:
     """The notices that are owed to some members, oldest first, and since when each has been held.
 
-    Source: sql/queries/messages.sql:323, by idx_delivery_events_message, idx_messages_owed,
+    Source: sql/queries/messages.sql:333, by idx_delivery_events_message, idx_messages_owed,
     primary key.
     """
     return many(
@@ -1242,10 +1241,11 @@ def list_deliveries(
     *,
     message_ids: Sequence[int],
 ) -> list[DeliveryRow]:
-    """The state of the notices of some messages, each with the reason of its last change, and
-    whether the recipient has acknowledged it or left.
+    """The state of the notices of some messages, each with the reason of its last change, and what
+    there is to expect of the recipient: whether it has acknowledged it, has left, or had no
+    pane any more when it was last looked for.
 
-    Source: sql/queries/messages.sql:361, by idx_delivery_events_message, primary key.
+    Source: sql/queries/messages.sql:371, by idx_delivery_events_message, primary key.
     """
     return many(
         conn,
@@ -1265,7 +1265,7 @@ def mark_deliveries_typed(
 ) -> int:
     """About to be pasted. What is not owed any more drops out here.
 
-    Source: sql/queries/messages.sql:387, by primary key.
+    Source: sql/queries/messages.sql:401, by primary key.
     """
     return change(
         conn,
@@ -1285,7 +1285,7 @@ def mark_deliveries_waiting(
 ) -> int:
     """Looked and not typed: the notice stays owed, as held or unreachable.
 
-    Source: sql/queries/messages.sql:397, by primary key.
+    Source: sql/queries/messages.sql:411, by primary key.
     """
     return change(
         conn,
@@ -1306,7 +1306,7 @@ def settle_typed_deliveries(
 ) -> int:
     """What the look after the typing has shown: submitted or unsure.
 
-    Source: sql/queries/messages.sql:407, by primary key.
+    Source: sql/queries/messages.sql:421, by primary key.
     """
     return change(
         conn,
@@ -1327,7 +1327,7 @@ def list_unseen(
     """Which of these deliveries are not yet known to have been seen by their recipient. One that
     is being typed is left to the pass that types it.
 
-    Source: sql/queries/messages.sql:417, by primary key.
+    Source: sql/queries/messages.sql:431, by primary key.
     """
     return many(
         conn,
@@ -1347,7 +1347,7 @@ def list_acknowledged(
 ) -> list[MessageIdRow]:
     """Which of these deliveries their recipient has acknowledged, so that it must have seen them.
 
-    Source: sql/queries/messages.sql:434, by primary key.
+    Source: sql/queries/messages.sql:448, by primary key.
     """
     return many(
         conn,
@@ -1367,7 +1367,7 @@ def mark_deliveries_seen(
 ) -> int:
     """Their recipient has polled or acknowledged them: final.
 
-    Source: sql/queries/messages.sql:446, by primary key.
+    Source: sql/queries/messages.sql:460, by primary key.
     """
     return change(
         conn,
@@ -1386,7 +1386,7 @@ def mark_deliveries_void(
 ) -> int:
     """Their recipient has left: no notice is due any more.
 
-    Source: sql/queries/messages.sql:457, by primary key.
+    Source: sql/queries/messages.sql:471, by primary key.
     """
     return change(
         conn,
@@ -1408,7 +1408,7 @@ def list_owing(
     whether there is nothing but unreachable ones. One of unknown status is among them: its pass
     tells of it.
 
-    Source: sql/queries/messages.sql:467, by idx_members_fleet_status, idx_messages_owed,
+    Source: sql/queries/messages.sql:481, by idx_members_fleet_status, idx_messages_owed,
     primary key.
     """
     return many(
@@ -1430,7 +1430,7 @@ def list_fleet_owed_ids(
     """Every delivery whose notice is still owed to an active member of a fleet, or to one of a
     status that nobody knows.
 
-    Source: sql/queries/messages.sql:493, by idx_members_fleet_status, idx_messages_owed.
+    Source: sql/queries/messages.sql:507, by idx_members_fleet_status, idx_messages_owed.
     """
     return many(
         conn,
@@ -1439,26 +1439,6 @@ def list_fleet_owed_ids(
         MessageIdRow,
         {
             "fleet_id": fleet_id,
-        },
-    )
-
-
-def list_gone_recipients(
-    conn: Connection,
-    *,
-    message_ids: Sequence[int],
-) -> list[MemberIdRow]:
-    """Which recipients of some deliveries had no pane any more when they were last looked for.
-
-    Source: sql/queries/messages.sql:509, by primary key.
-    """
-    return many(
-        conn,
-        "messages",
-        "list_gone_recipients",
-        MemberIdRow,
-        {
-            "message_ids": id_list(message_ids),
         },
     )
 
@@ -1472,7 +1452,7 @@ def list_stored_messages(
 ) -> list[StoredMessageRow]:
     """Every row with every column, a page at a time: what `cafleet db check` decodes.
 
-    Source: sql/queries/messages.sql:522, by primary key.
+    Source: sql/queries/messages.sql:523, by primary key.
     """
     return many(
         conn,
@@ -1496,7 +1476,7 @@ def list_message_faults(
     """The messages among these ids that break a rule, each with the first one that it breaks. A
     sender need not exist: history outlives it. What was there before schema 9 has no events.
 
-    Source: sql/queries/messages.sql:545, by idx_delivery_events_message, idx_messages_origin,
+    Source: sql/queries/messages.sql:546, by idx_delivery_events_message, idx_messages_origin,
     primary key.
     """
     return many(

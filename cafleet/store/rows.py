@@ -320,7 +320,9 @@ class DeliveryRow(Row, frozen=True, kw_only=True):
     table: ClassVar[str] = "messages"
     key: ClassVar[str] = "message_id"
     joined: ClassVar[Mapping[str, Source]] = {
+        "fleet_id": Source("members", "fleet_id", "member_id", "owner_member_id"),
         "owner_status": Source("members", "status", "member_id", "owner_member_id"),
+        "owner_gone": Source("member_placements", "screen", "member_id", "owner_member_id"),
         "reason": Source("delivery_events", "reason", "message_id", "message_id"),
     }
 
@@ -328,7 +330,9 @@ class DeliveryRow(Row, frozen=True, kw_only=True):
     owner_member_id: int
     created_at: str
     status_state: MessageState
+    fleet_id: int
     owner_status: MemberStatus
+    owner_gone: int
     delivery_state: DeliveryState
     reason: str | None
 

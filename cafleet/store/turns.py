@@ -5,19 +5,63 @@ from __future__ import annotations
 import fcntl
 import os
 import sqlite3
+import time
 from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import ExitStack, contextmanager, suppress
+
+# How often the first in line looks whether the database is free, as it is for a moment between any
+# two transactions of whoever writes.
+_LOOK_SECONDS = 0.005
 
 
 @contextmanager
 def turn(conn: sqlite3.Connection, seconds: float) -> Iterator[None]:
-    """Stand in line with the other writers of a database, for at most so long, and hold the place.
+    """Begin an IMMEDIATE transaction, and stand in line for it if another writes.
 
-    SQLite lets those who wait for its lock sleep and try again, and whoever comes by when it is
+    SQLite lets all who wait for its lock sleep, longer and longer, and whoever comes by when it is
     free has it: of 50 writers some are refused after 5 s while others write hundreds of times. In
-    this line, an flock(2) on the database's folder, the kernel wakes them. It only makes things
-    fair: whoever cannot stand in it, or not come first in time, still has what SQLite gives.
+    this line, an flock(2) on the database's folder, the kernel wakes them one by one, and only the
+    first competes with whoever comes by. The place is held until the end. It only makes things fair:
+    whoever cannot stand in it, or not come first in time, competes as well.
+
+    Raises:
+        sqlite3.OperationalError: nobody could begin in so many seconds, after as many in the line.
     """
+    with ExitStack() as place:
+        try:
+            _begin(conn, 0.0, seconds)
+        except sqlite3.OperationalError as failure:
+            if not _is_busy(failure):
+                raise
+            place.enter_context(_first_in_line(conn, seconds))
+            _begin(conn, seconds, seconds)
+        yield
+
+
+def _begin(conn: sqlite3.Connection, seconds: float, usual: float) -> None:
+    """Begin as soon as nobody else writes; the busy timeout is the usual one afterwards."""
+    ends = time.monotonic() + seconds
+    conn.execute("PRAGMA busy_timeout = 0")
+    try:
+        while True:
+            try:
+                conn.execute("BEGIN IMMEDIATE")
+                return
+            except sqlite3.OperationalError as failure:
+                if not _is_busy(failure) or time.monotonic() >= ends:
+                    raise
+            time.sleep(_LOOK_SECONDS)
+    finally:
+        conn.execute(f"PRAGMA busy_timeout = {round(usual * 1000)}")
+
+
+def _is_busy(failure: sqlite3.OperationalError) -> bool:
+    # The upper bits of the code tell the kinds of it apart.
+    return failure.sqlite_errorcode & 0xFF == sqlite3.SQLITE_BUSY
+
+
+@contextmanager
+def _first_in_line(conn: sqlite3.Connection, seconds: float) -> Iterator[None]:
     handle = _folder_of(conn)
     if handle is None:
         yield

@@ -197,10 +197,10 @@ WHERE
 ORDER BY messages.message_id DESC
 LIMIT :limit;
 
--- name: insert_delivery(owner_member_id, from_member_id, now, text, delivery_state, urgent)$
+-- name: insert_delivery(owner_member_id, from_member_id, now, text, delivery_state, urgent)^
 -- A message to one member.
 -- params: owner_member_id int, from_member_id int, now str, text str, delivery_state DeliveryState, urgent int
--- returns: int
+-- returns: MessageRow
 INSERT INTO messages (
     owner_member_id,
     from_member_id,
@@ -225,7 +225,17 @@ VALUES (
     :delivery_state,
     :urgent
 )
-RETURNING message_id;
+RETURNING
+    message_id,
+    owner_member_id,
+    from_member_id,
+    to_member_id,
+    type,
+    created_at,
+    status_state,
+    status_timestamp,
+    origin_message_id,
+    text;
 
 -- name: insert_broadcast_summary(from_member_id, now, text)$
 -- The row that stands for a broadcast. It is linked to itself as soon as it has an id.
@@ -359,8 +369,9 @@ WHERE
 ORDER BY messages.owner_member_id, messages.message_id;
 
 -- name: list_deliveries(message_ids)
--- The state of the notices of some messages, each with the reason of its last change, and whether
--- the recipient has acknowledged it or left.
+-- The state of the notices of some messages, each with the reason of its last change, and what
+-- there is to expect of the recipient: whether it has acknowledged it, has left, or had no pane any
+-- more when it was last looked for.
 -- params: message_ids list[int]
 -- returns: DeliveryRow
 -- plan: idx_delivery_events_message, primary key
@@ -370,7 +381,9 @@ SELECT
     messages.owner_member_id,
     messages.created_at,
     messages.status_state,
+    members.fleet_id,
     members.status AS owner_status,
+    member_placements.screen IS 'gone' AS owner_gone,
     messages.delivery_state,
     (
         SELECT delivery_events.reason
@@ -382,6 +395,7 @@ SELECT
 FROM json_each(:message_ids) AS asked
 INNER JOIN messages ON asked.value = messages.message_id
 INNER JOIN members ON messages.owner_member_id = members.member_id
+LEFT JOIN member_placements ON messages.owner_member_id = member_placements.member_id
 ORDER BY messages.message_id;
 
 -- name: mark_deliveries_typed(message_ids)!
@@ -505,19 +519,6 @@ WHERE
     AND members.status <> 'deregistered'
     AND messages.delivery_state IN ('queued', 'held', 'unreachable', 'typed')
 ORDER BY messages.message_id;
-
--- name: list_gone_recipients(message_ids)
--- Which recipients of some deliveries had no pane any more when they were last looked for.
--- params: message_ids list[int]
--- returns: MemberIdRow
--- plan: primary key
--- sort: the messages asked for
-SELECT member_placements.member_id
-FROM json_each(:message_ids) AS asked
-INNER JOIN messages ON asked.value = messages.message_id
-INNER JOIN member_placements ON messages.owner_member_id = member_placements.member_id
-WHERE member_placements.screen = 'gone'
-ORDER BY member_placements.member_id;
 
 -- name: list_stored_messages(after_id, until_id, limit)
 -- Every row with every column, a page at a time: what `cafleet db check` decodes.

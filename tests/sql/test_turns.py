@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import fcntl
 import os
+import threading
 import time
-from contextlib import closing
+from collections.abc import Iterator
+from contextlib import closing, contextmanager
 from pathlib import Path
 
 from cafleet.store.connection import BUSY_TIMEOUT_SECONDS, connect, transaction
@@ -46,7 +48,51 @@ def test_greedy_writers_are_served_alike(tmp_path: Path) -> None:
     assert max(longest for _, longest in outcomes) < BUSY_TIMEOUT_SECONDS, outcomes
 
 
+def seconds_to_write(path: Path, *, others: float) -> float:
+    """How long a write takes that begins while another holds the database for so many seconds."""
+    with closing(connect(str(path))) as conn, held(path, others):
+        began = time.monotonic()
+        with transaction(conn):
+            conn.execute("INSERT INTO t DEFAULT VALUES")
+        return time.monotonic() - began
+
+
+@contextmanager
+def held(path: Path, seconds: float) -> Iterator[None]:
+    ready = threading.Event()
+
+    def hold() -> None:
+        with opened(path) as conn:
+            conn.execute("BEGIN IMMEDIATE")
+            ready.set()
+            time.sleep(seconds)
+            conn.execute("ROLLBACK")
+
+    holder = threading.Thread(target=hold)
+    holder.start()
+    ready.wait()
+    try:
+        yield
+    finally:
+        holder.join()
+
+
 def test_a_line_that_does_not_move_is_left_after_a_while(tmp_path: Path) -> None:
+    path = tmp_path / "t.db"
+    table(path)
+    handle = os.open(tmp_path, os.O_RDONLY)
+    try:
+        fcntl.flock(handle, fcntl.LOCK_EX)
+        seconds = seconds_to_write(path, others=1.0)
+        assert BUSY_TIMEOUT_SECONDS <= seconds < 2 * BUSY_TIMEOUT_SECONDS
+    finally:
+        os.close(handle)
+    # Whoever has left it does not come to hold it later on.
+    assert 0.5 <= seconds_to_write(path, others=0.5) < BUSY_TIMEOUT_SECONDS / 2
+    assert rows(path, "SELECT count(*) FROM t") == [(2,)]
+
+
+def test_a_line_is_no_matter_while_nobody_writes(tmp_path: Path) -> None:
     path = tmp_path / "t.db"
     table(path)
     handle = os.open(tmp_path, os.O_RDONLY)
@@ -56,13 +102,6 @@ def test_a_line_that_does_not_move_is_left_after_a_while(tmp_path: Path) -> None
             began = time.monotonic()
             with transaction(conn):
                 conn.execute("INSERT INTO t DEFAULT VALUES")
-            assert BUSY_TIMEOUT_SECONDS <= time.monotonic() - began < 2 * BUSY_TIMEOUT_SECONDS
+            assert time.monotonic() - began < BUSY_TIMEOUT_SECONDS / 2
     finally:
         os.close(handle)
-    # Whoever has left it does not come to hold it later on.
-    with closing(connect(str(path))) as conn:
-        began = time.monotonic()
-        with transaction(conn):
-            conn.execute("INSERT INTO t DEFAULT VALUES")
-        assert time.monotonic() - began < BUSY_TIMEOUT_SECONDS / 2
-    assert rows(path, "SELECT count(*) FROM t") == [(2,)]
