@@ -128,24 +128,29 @@ def _settle(
 def postpone(
     conn: Connection,
     *,
-    message_ids: Sequence[int],
+    member_id: int,
     state: DeliveryState,
     reason: str,
     now: datetime,
 ) -> None:
-    """Note that notices stay owed, as held or unreachable; only a new state or reason is an event."""
-    current = states(conn, message_ids=message_ids)
-    wanted = Delivery(state=state, reason=reason)
-    if all(found == wanted or not _is_waiting(current, each) for each, found in current.items()):
+    """Note that what waits for a member stays owed, as held or unreachable; only a new state or
+    reason is an event."""
+    if not _judged_otherwise(conn, member_id, state, reason):
         return
     with transaction(conn):
-        current = states(conn, message_ids=message_ids)
-        changed = [
-            each for each in message_ids if _is_waiting(current, each) and current[each] != wanted
-        ]
+        changed = _judged_otherwise(conn, member_id, state, reason)
         if changed:
             queries.mark_deliveries_waiting(conn, message_ids=changed, delivery_state=state)
             _record(conn, changed, state, reason, None, now)
+
+
+def _judged_otherwise(
+    conn: Connection, member_id: int, state: DeliveryState, reason: str
+) -> list[int]:
+    rows = queries.list_judged_otherwise(
+        conn, member_id=member_id, delivery_state=state, reason=reason
+    )
+    return [row.message_id for row in rows]
 
 
 def mark_seen(conn: Connection, *, message_ids: Sequence[int], now: datetime) -> None:

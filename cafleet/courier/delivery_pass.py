@@ -61,6 +61,7 @@ class Pass:
         self._now = now
         self._halt = halt or Halt()
         self._locks: dict[int, ExitStack] = {}
+        self._owed: dict[int, list[OwedRow]] = {}
         self._max_text_len = settings.max_text_len()
         self._hold_timeout = settings.delivery_hold_timeout()
 
@@ -83,12 +84,14 @@ class Pass:
                     self._let_go(target)
                 continue
             with ExitStack() as locks:
-                held = [target for target in here if self._lock(locks, target)]
+                held = [
+                    target for target in here if self._lock(locks, target) and self._read(target)
+                ]
                 unfinished = self._settle_unfinished(mux, held)
                 self._deliver(mux, [target for target in held if target not in unfinished])
 
     def _targets(self, member_ids: Sequence[int]) -> list[Target]:
-        """The panes of the members that can be read, with what they are owed; others are reported."""
+        """The panes of the members that can be read; others are reported."""
         database_id = fleets.database_id(self._conn)
         found = []
         for member_id in member_ids:
@@ -98,14 +101,16 @@ class Pass:
                 if target is None:
                     self._ended(member_id, Ending.SERVED)
                 else:
-                    self._owed(target)
                     found.append(target)
             except IntegrityError as error:
-                if self._report is None:
-                    raise
-                self._report(error.message, error.message)
+                self._tell(error)
                 self._ended(member_id, Ending.FAILED)
         return found
+
+    def _tell(self, error: IntegrityError) -> None:
+        if self._report is None:
+            raise error
+        self._report(error.message, error.message)
 
     def _lock(self, locks: ExitStack, target: Target) -> bool:
         """Take the pane's lock for as long as ``locks`` lasts, or until the member is let go.
@@ -125,6 +130,19 @@ class Pass:
         self._locks[target.member_id] = own
         return True
 
+    def _read(self, target: Target) -> bool:
+        """Read what a member is owed, once for the whole pass: there may be much, and what changes
+        meanwhile is guarded by its state. Whether it can be read; if not, that is reported."""
+        try:
+            self._owed[target.member_id] = deliveries.owed(
+                self._conn, member_ids=[target.member_id]
+            )
+        except IntegrityError as error:
+            self._tell(error)
+            self._let_go(target, Ending.FAILED)
+            return False
+        return True
+
     def _let_go(self, target: Target, ending: Ending = Ending.SERVED) -> None:
         if target.member_id in self._locks:
             self._locks.pop(target.member_id).close()
@@ -135,7 +153,11 @@ class Pass:
         members that had such."""
         drafts = {}
         for target in targets:
-            typed = [row for row in self._owed(target) if row.delivery_state is DeliveryState.TYPED]
+            typed = [
+                row
+                for row in self._owed[target.member_id]
+                if row.delivery_state is DeliveryState.TYPED
+            ]
             if typed:
                 drafts[target.pane] = self._draft(target, typed)
         unproven = list(drafts.values())
@@ -181,10 +203,10 @@ class Pass:
         only what is urgent or has been held for too long; in no other state anything.
         """
         if is_at_rest(sight):
-            return self._owed(target)
+            return self._owed[target.member_id]
         if sight.look.state is not ScreenState.WORKING or sight.look.composer:
             return []
-        return [row for row in self._owed(target) if self._may_queue(row)]
+        return [row for row in self._owed[target.member_id] if self._may_queue(row)]
 
     def _may_queue(self, row: OwedRow) -> bool:
         if row.urgent:
@@ -221,15 +243,8 @@ class Pass:
 
     def _postpone(self, target: Target, state: DeliveryState, reason: str) -> None:
         deliveries.postpone(
-            self._conn,
-            message_ids=[row.message_id for row in self._owed(target)],
-            state=state,
-            reason=reason,
-            now=self._now(),
+            self._conn, member_id=target.member_id, state=state, reason=reason, now=self._now()
         )
-
-    def _owed(self, target: Target) -> list[OwedRow]:
-        return deliveries.owed(self._conn, member_ids=[target.member_id])
 
     def _remember(self, targets: Sequence[Target], seen: Mapping[str, Sight]) -> None:
         """Keep the looks for the roster, and follow panes that were moved."""

@@ -408,6 +408,30 @@ WHERE
     message_id IN (SELECT asked.value FROM json_each(:message_ids) AS asked)
     AND delivery_state IN ('queued', 'held', 'unreachable');
 
+-- name: list_judged_otherwise(member_id, delivery_state, reason)
+-- What waits for a member to be typed, in another state or for another reason than this one. So much
+-- may wait that only what changes is worth reading.
+-- params: member_id int = messages.owner_member_id, delivery_state DeliveryState, reason str
+-- returns: MessageIdRow
+-- plan: idx_delivery_events_message, idx_messages_owed
+SELECT messages.message_id
+FROM messages
+WHERE
+    messages.owner_member_id = :member_id
+    AND messages.delivery_state IN ('queued', 'held', 'unreachable', 'typed')
+    AND messages.delivery_state <> 'typed'
+    AND (
+        messages.delivery_state <> :delivery_state
+        OR :reason IS NOT (
+            SELECT delivery_events.reason
+            FROM delivery_events
+            WHERE delivery_events.message_id = messages.message_id
+            ORDER BY delivery_events.event_id DESC
+            LIMIT 1
+        )
+    )
+ORDER BY messages.message_id;
+
 -- name: mark_deliveries_waiting(message_ids, delivery_state)!
 -- Looked and not typed: the notice stays owed, as held or unreachable.
 -- params: message_ids list[int], delivery_state DeliveryState

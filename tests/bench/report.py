@@ -41,8 +41,9 @@ panes and workers do in wall time.
   the same size; the names are among those of an eleventh fleet, of 1,001 members.
 - *Bare execution*: the very statements of the operation, with its parameters, on the same
   connection, fetched into tuples.
-- *Workers*: processes with a connection each, and a live courier; the bare ones insert one row in a
-  transaction of its own with the same pragmas.
+- *Workers*: processes with a connection each, while a courier finds ten recipients at work and holds
+  their notices; the bare ones insert one row in a transaction of its own with the same pragmas, but
+  wait for the lock as long as it takes.
 - *Open pages*: clients that ask again at every event, as the page does, while the fleet's loop notes
   its heartbeats; their timeline holds 200 messages.
 

@@ -10,11 +10,12 @@ import gc
 import sys
 import tempfile
 from collections.abc import Callable, Iterator
+from importlib import import_module
 from pathlib import Path
 from types import ModuleType
 
 from cafleet.cli.main import OBJECTS_BETWEEN_SEARCHES
-from tests.bench import in_process, report, start_up, workers
+from tests.bench import in_process, report, start_up
 from tests.bench.budget import Result
 from tests.bench.cache import copy_of
 
@@ -28,24 +29,16 @@ def _parts(folder: Path, many: int, quick: bool) -> dict[str, Callable[[], Itera
     return {
         "start": lambda: start_up.measure(copy_of(FEW, folder), folder / "home", rounds),
         "hot": lambda: in_process.measure(copy_of(FEW, folder), copy_of(many, folder), rounds),
-        "workers": lambda: workers.measure(copy_of(FEW, folder), 10_000, 1 if quick else 3),
-        "panes": lambda: _courier().panes(10 if quick else 50, 3 if quick else 7),
-        "idle": lambda: _courier().idle_loop(10.0 if quick else 60.0),
-        "pages": lambda: _open_pages().measure(15.0 if quick else 60.0),
+        "workers": lambda: _with_panes("workers").measure(10_000, 1 if quick else 3),
+        "panes": lambda: _with_panes("courier").panes(10 if quick else 50, 3 if quick else 7),
+        "idle": lambda: _with_panes("courier").idle_loop(10.0 if quick else 60.0),
+        "pages": lambda: _with_panes("open_pages").measure(15.0 if quick else 60.0),
     }
 
 
-def _courier() -> ModuleType:
-    # It brings the harness of tmux and of the agents, which would enlarge whatever is started.
-    from tests.bench import courier
-
-    return courier
-
-
-def _open_pages() -> ModuleType:
-    from tests.bench import open_pages
-
-    return open_pages
+def _with_panes(name: str) -> ModuleType:
+    # These bring the harness of tmux and of the agents, which would enlarge whatever is started.
+    return import_module(f"tests.bench.{name}")
 
 
 def main() -> int:

@@ -1,7 +1,7 @@
 """One of many processes that send together; started by :mod:`tests.bench.workers`.
 
-Arguments: ``program`` or ``bare``, the database, the worker's number, how many messages. It says
-that it is ready, waits for a line, and prints how many it has sent.
+Arguments: ``program`` or ``bare``, the database, the worker's number, how many messages, the sender
+and the recipient. It says that it is ready, waits for a line, and prints how many it has sent.
 """
 
 from __future__ import annotations
@@ -13,7 +13,6 @@ from contextlib import closing
 from cafleet.clock import stamp, utc_now
 from cafleet.operations import sending
 from cafleet.store.connection import connect
-from tests.bench.population import MEMBERS_PER_FLEET
 
 _INSERT = """
 INSERT INTO messages (
@@ -21,15 +20,12 @@ INSERT INTO messages (
     status_timestamp, text, delivery_state, urgent
 ) VALUES (?, ?, ?, 'unicast', ?, 'input_required', ?, ?, 'queued', 0)
 """
-FLEET = 4
 
 
 def main() -> None:
-    how, path, number, count = sys.argv[1], sys.argv[2], int(sys.argv[3]), int(sys.argv[4])
+    how, path = sys.argv[1:3]
+    number, count, sender, recipient = map(int, sys.argv[3:])
     send = {"program": _send, "bare": _insert}[how]
-    first = (FLEET - 1) * MEMBERS_PER_FLEET + 1
-    sender = first + number % MEMBERS_PER_FLEET
-    recipient = first + (number + 1) % MEMBERS_PER_FLEET
     with closing(connect(path)) as conn:
         if how == "bare":
             # The program waits its turn; a bare insert is merely lucky or not, and must not give up.

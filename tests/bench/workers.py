@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import shutil
 import subprocess
 import sys
+import tempfile
 import time
 from collections import Counter
 from collections.abc import Iterator
@@ -11,27 +13,39 @@ from pathlib import Path
 from statistics import median
 
 from tests.bench.budget import Result
-from tests.bench.population import Population
-from tests.bench.start_up import living_courier
-from tests.bench.worker import FLEET
-from tests.harness.database import Database
+from tests.faults.crowd import gather
+from tests.faults.delivery_soak import Stage, stage
+from tests.faults.kinds import Kind
+from tests.harness.loops import wait_for_owner
+from tests.harness.registry import Registry
 
 WORKERS = 50
+MEMBERS = 10
 _ROOT = Path(__file__).resolve().parents[2]
 _RATE = 0.5
 
 
-def measure(population: Population, messages: int, rounds: int) -> Iterator[Result]:
-    """The rate, and what was lost, doubled or refused, over all rounds."""
+def measure(messages: int, rounds: int) -> Iterator[Result]:
+    """The rate, and what was lost, doubled or refused, over all rounds.
+
+    The fleet's courier runs and looks at every recipient: they work, so that their notices are held.
+    """
     each = messages // WORKERS
     pairs, wrong = [], 0
-    environment = {"CAFLEET_DATABASE_URL": f"sqlite:///{population.path}"}
-    with living_courier(population, FLEET):
-        for _ in range(rounds):
-            bare, refused = _rate("bare", population, each, environment)
-            own, failed = _rate("program", population, each, environment)
-            pairs.append((own, bare))
-            wrong += refused + failed + _lost_or_doubled(population, each)
+    root = Path(tempfile.mkdtemp(prefix="cafleet-workers-"))
+    try:
+        with stage(root) as here:
+            kinds = [Kind(name="busy", switches={"work_seconds": 3600.0})]
+            crowd = gather(here.cafleet, here.registry, here.server, here.recorders, kinds, MEMBERS)
+            members = [agent.member_id for agent in crowd.agents]
+            wait_for_owner(here.registry)
+            for _ in range(rounds):
+                bare, refused = _rate("bare", here, members, each)
+                own, failed = _rate("program", here, members, each)
+                pairs.append((own, bare))
+                wrong += refused + failed + _lost_or_doubled(here.registry, each)
+    finally:
+        shutil.rmtree(root, ignore_errors=True)
     yield Result(
         what=f"{WORKERS} workers sending {messages:,} messages: rate against bare inserts",
         value=median(own / bare for own, bare in pairs),
@@ -47,15 +61,14 @@ def measure(population: Population, messages: int, rounds: int) -> Iterator[Resu
     )
 
 
-def _rate(
-    how: str, population: Population, each: int, environment: dict[str, str]
-) -> tuple[float, int]:
+def _rate(how: str, here: Stage, members: list[int], each: int) -> tuple[float, int]:
     """Messages per second of wall time, and how many workers have failed."""
+    command = [sys.executable, "-m", "tests.bench.worker", how, str(here.registry.path)]
     workers = [
         subprocess.Popen(
-            [sys.executable, "-m", "tests.bench.worker", how, population.path, str(n), str(each)],
+            [*command, str(n), str(each), str(members[n % MEMBERS]), str(members[n % MEMBERS - 1])],
             cwd=_ROOT,
-            env=environment,
+            env=here.cafleet.environment,
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             text=True,
@@ -74,12 +87,11 @@ def _rate(
     return WORKERS * each / (time.monotonic() - began), failed
 
 
-def _lost_or_doubled(population: Population, each: int) -> int:
-    """How many messages of the last round are not there exactly once; they are renamed for the next."""
-    database = Database(population.path)
-    found = Counter(text for (text,) in database.rows(_SENT))
+def _lost_or_doubled(registry: Registry, each: int) -> int:
+    """How many messages of a round are not there exactly once. The next one finds nothing owed."""
+    found = Counter(text for (text,) in registry.rows(_SENT))
     wanted = {f"program {n} {turn}" for n in range(WORKERS) for turn in range(each)}
-    database.rows("UPDATE messages SET text = 'counted' WHERE text GLOB 'program *'")
+    registry.rows("UPDATE messages SET text = 'counted', delivery_state = 'none'")
     return sum(found[text] != 1 for text in wanted) + len(found.keys() - wanted)
 
 

@@ -211,9 +211,10 @@ class Soak:
         for each in troubles:
             each.end(time.time())
         # What they have begun is still to be ended.
-        while not self._over.wait(0.05):
+        while not self._over.wait(0.05) or any(each.lasts(time.time()) for each in troubles):
             for each in troubles:
                 each.step(time.time(), each.agent.news())
+            time.sleep(0.05)
 
     def _trouble_of(self, agent: Agent) -> Trouble:
         rng = random.Random(f"{self._plan.seed} {agent.member_id}")

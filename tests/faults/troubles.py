@@ -40,6 +40,10 @@ class Trouble:
     def end(self, now: float) -> None:
         """Put an end to it."""
 
+    def lasts(self, now: float) -> bool:
+        """Whether something is still to come of it after the end."""
+        return False
+
 
 class _AfterPaste(Trouble):
     """A switch of the agent that does something so long after each paste, on for half the time."""
@@ -96,6 +100,7 @@ class Crash(_AfterPaste):
     switch = "crash_after_paste"
     latest = 2.0
     _crashed: float | None = None
+    _ended = 0.0
 
     def hear(self, now: float, news: list[dict[str, Any]]) -> None:
         for event in news:
@@ -118,8 +123,13 @@ class Crash(_AfterPaste):
 
     def end(self, now: float) -> None:
         super().end(now)
+        self._ended = now
         if self._crashed is not None:
             self._restart_at = now
+
+    def lasts(self, now: float) -> bool:
+        # A crash after the last paste may be due when everything else is over.
+        return self._crashed is not None or now < self._ended + 2 * self.latest
 
 
 class Resize(Trouble):

@@ -265,11 +265,10 @@ class RegistryMachine(RuleBasedStateMachine):
     @rule(member_id=member_ids, state=POSTPONED)
     def postpone(self, member_id: int, state: str) -> None:
         self.tick()
-        ids = self.model.owed(member_id)
         deliveries.postpone(
-            self.conn, message_ids=ids, state=DeliveryState(state), reason="why", now=self.now
+            self.conn, member_id=member_id, state=DeliveryState(state), reason="why", now=self.now
         )
-        for each in ids:
+        for each in self.model.owed(member_id):
             if self.model.notes[each].state in WAITING:
                 self.model.notes[each].state = state
 
