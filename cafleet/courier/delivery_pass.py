@@ -238,6 +238,9 @@ class Pass:
                 evidence=outcome.evidence,
                 now=self._now(),
             )
+            if outcome.screen is not None:
+                looks = {draft.target.member_id: outcome.screen for draft in settled}
+                placements.record_looks(self._conn, looks=looks, moves={}, now=self._now())
             for draft in settled:
                 self._let_go(draft.target)
 

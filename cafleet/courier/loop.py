@@ -30,8 +30,8 @@ from cafleet.store.connection import data_version, file_identity
 from cafleet.store.guard import check_schema, open_database
 
 DEFAULT_TICK_SECONDS = 5
-# How often the database is asked whether it has changed: what an idle loop costs is this question.
-LOOK_SECONDS = 0.3
+# How often the database is asked whether it has changed.
+LOOK_SECONDS = 0.25
 # Another loop that has just started needs so long at most from its lock to its claim.
 _CLAIMING_SECONDS = 2.0
 # A text that is in a composer already gets so long after a signal, which is enough for its Enter and

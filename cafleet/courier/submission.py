@@ -42,11 +42,15 @@ class Fate(StrEnum):
 
 
 class Outcome(msgspec.Struct, frozen=True, kw_only=True):
-    """``refused`` means that not a byte was typed; ``gone`` then, that the pane is not there."""
+    """``refused`` means that not a byte was typed; ``gone`` then, that the pane is not there.
+
+    ``screen`` is what the look has shown that decided, if there was one.
+    """
 
     fate: Fate
     evidence: str
     gone: bool = False
+    screen: ScreenState | None = None
 
 
 class Draft(msgspec.Struct, frozen=True, kw_only=True):
@@ -80,12 +84,12 @@ class _Attempt:
         """Take in what a look shows; whether Enter is to be pressed now."""
         look = sight.look
         if look.state in {ScreenState.GONE, ScreenState.SHELL}:
-            self._end(Fate.UNSURE, f"{look.state}: {look.cue}")
+            self._end(look, Fate.UNSURE, f"{look.state}: {look.cue}")
         elif self._is_drafted(look):
             self.drafted = look
-            return self._is_enter_due()
+            return self._is_enter_due(look)
         elif proof := self._proof(look):
-            self._end(Fate.SUBMITTED, proof)
+            self._end(look, Fate.SUBMITTED, proof)
         else:
             self._give_up_if_late(look)
         return False
@@ -97,7 +101,7 @@ class _Attempt:
         empty = look.state in {ScreenState.REST, ScreenState.WORKING} and not look.composer
         if self.waited >= (SLOW_SECONDS if empty and self.fresh else PROOF_SECONDS):
             missing = "the composer is empty and the text is not on the screen"
-            self._end(Fate.UNSURE, missing if empty else f"{look.state}: {look.cue}")
+            self._end(look, Fate.UNSURE, missing if empty else f"{look.state}: {look.cue}")
 
     def _is_drafted(self, look: Look) -> bool:
         draft = self.draft
@@ -106,11 +110,11 @@ class _Attempt:
         # Whoever pasted it may have cut the bodies elsewhere than our settings do.
         return not self.fresh and bool(draft.parts) and holds_cut(look, draft.parts)
 
-    def _is_enter_due(self) -> bool:
+    def _is_enter_due(self, look: Look) -> bool:
         if self.enters < ENTERS:
             return self.enters == 0 or self.waited >= RETRY_SECONDS
         if self.waited >= PROOF_SECONDS:
-            self._end(Fate.UNSURE, f"the text is still there after {ENTERS} Enters")
+            self._end(look, Fate.UNSURE, f"the text is still there after {ENTERS} Enters")
         return False
 
     def _proof(self, look: Look) -> str | None:
@@ -143,8 +147,8 @@ class _Attempt:
         self.enters += 1
         self.waited = 0.0
 
-    def _end(self, fate: Fate, evidence: str) -> None:
-        self.outcome = Outcome(fate=fate, evidence=evidence)
+    def _end(self, look: Look, fate: Fate, evidence: str) -> None:
+        self.outcome = Outcome(fate=fate, evidence=evidence, screen=look.state)
 
 
 def type_and_submit(

@@ -10,6 +10,7 @@ from cafleet.broker import fleets, members, messages, monitor, placements
 from cafleet.courier.halting import Halt
 from cafleet.courier.looking import (
     Sight,
+    Target,
     by_server,
     is_at_rest,
     look_at,
@@ -20,7 +21,7 @@ from cafleet.courier.payloads import Watched, wake_line
 from cafleet.courier.reports import Reports
 from cafleet.courier.submission import Draft, Fate, type_and_submit
 from cafleet.panes import multiplexer, pane_lock
-from cafleet.records import MemberKind, MemberRecord
+from cafleet.records import MemberKind, MemberRecord, ScreenState
 from cafleet.store import Connection
 
 
@@ -63,13 +64,17 @@ class Waker:
             return None
         mux = multiplexer(target.backend, target.socket)
         with pane_lock(target.socket, target.pane):
-            if not is_at_rest(look_for_rest(mux, [target], sleep=self._halt.rest)[target.pane]):
+            sight = look_for_rest(mux, [target], sleep=self._halt.rest)[target.pane]
+            if not is_at_rest(sight):
+                self._skip(conn, target, sight)
                 return None
+            self._reports.mended("monitor")
             watched, director = self._watch(conn, active, database_id)
             draft = Draft(target=target, text=wake_line(self._fleet_id, watched, director))
             with self._halt.typing():
                 [outcomes] = type_and_submit(mux, {target.pane: draft})
                 outcome = outcomes[target.pane]
+                self._remember(conn, target, outcome.screen)
                 if outcome.fate is not Fate.SUBMITTED:
                     self._reports.trouble(
                         "wake",
@@ -80,6 +85,22 @@ class Waker:
                 self._unrecorded = self._now()
                 self._record(conn)
         return target.member_id, len(watched)
+
+    def _skip(self, conn: Connection, target: Target, sight: Sight) -> None:
+        """Keep the look for the roster; one that no wake will ever reach is told of."""
+        state = sight.look.state
+        self._remember(conn, target, state)
+        if state in {ScreenState.GONE, ScreenState.SHELL}:
+            self._reports.trouble(
+                "monitor",
+                f"monitor {target.member_id} cannot be woken, it is {sight.reason}; delete it and "
+                f"create another with `cafleet member create --role monitor`",
+            )
+
+    def _remember(self, conn: Connection, target: Target, screen: ScreenState | None) -> None:
+        if screen is not None:
+            looks = {target.member_id: screen}
+            placements.record_looks(conn, looks=looks, moves={}, now=self._now())
 
     def _record(self, conn: Connection) -> None:
         """Note a wake that went out; one that the database refused to note is not sent again."""

@@ -160,6 +160,12 @@ class Worker(threading.Thread):
             member_id, ending = self._ended.get()
             endings[member_id] = ending
         self._busy -= endings.keys()
+        if Ending.UNANSWERED in endings.values():
+            self._reports.trouble(
+                "multiplexer", "the multiplexer does not answer; what is owed there waits for it"
+            )
+        elif Ending.SERVED in endings.values():
+            self._reports.mended("multiplexer")
         if endings:
             self._schedule.note(
                 deliveries.owing(conn, fleet_id=self._claim.fleet_id),

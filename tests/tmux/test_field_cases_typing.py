@@ -29,6 +29,12 @@ MISHAPS: dict[str, tuple[dict[str, Any], str, range]] = {
     "draws very late": ({"draw_delay": 1.8}, "submitted", range(1, 4)),
     "works at once": ({"work_seconds": 5}, "submitted", range(1, 2)),
 }
+LAST_SEEN = {
+    "opens a question": "awaiting",
+    "is given a draft": "draft",
+    "ends and leaves a shell": "shell",
+    "works at once": "working",
+}
 
 
 @pytest.fixture
@@ -51,6 +57,12 @@ def test_enter_is_pressed_only_on_what_was_typed_and_nothing_else(
     body = "one line; and @another"
     for running in [start_send(cafleet, seat, body) for seat in cases.values()]:
         outcome(cafleet, running)
+    # What was seen after the paste is the last look, not what was seen before it.
+    shown = {
+        each["member_id"]: each["screen"]
+        for each in cafleet.run("member", "list", "1", "--json").json()
+    }
+    assert {name: shown[cases[name].member_id] for name in LAST_SEEN} == LAST_SEEN
     for name, seat in cases.items():
         _, state, enters = MISHAPS[name]
         assert states(database, seat) == {body: state}, name

@@ -76,7 +76,7 @@ def test_a_server_that_hung_is_served_as_soon_as_it_goes_on_and_was_not_pestered
     faulty_tmux: FaultyTmux,
 ) -> None:
     server = int(crew.server.ask(two.other.pane, "#{pid}"))
-    with running(cafleet, registry, env=faulty_tmux.variables("calls", "none")):
+    with running(cafleet, registry, env=faulty_tmux.variables("calls", "none")) as loop:
         os.kill(server, signal.SIGSTOP)
         try:
             post(registry, "hello", to=BOB)
@@ -92,7 +92,12 @@ def test_a_server_that_hung_is_served_as_soon_as_it_goes_on_and_was_not_pestered
         began = time.monotonic()
         wait_for_states(registry, "submitted")
         assert time.monotonic() - began < 15
+        time.sleep(1.0)
+        loop.terminate()
+        out, err = (stream.decode() for stream in loop.communicate(timeout=30))
     assert len(frames(two.other)) == 1
+    assert err.count("the multiplexer does not answer") == 1
+    assert out.count("multiplexer: well again") == 1
 
 
 def test_a_signal_is_answered_at_once_though_tmux_hangs(

@@ -211,16 +211,26 @@ def test_a_wake_goes_out_without_a_director_that_can_be_read(
     assert frames(fleet.monitor)[0].endswith(f"Director: unknown. {PROTOCOL}")
 
 
-def test_a_monitor_that_is_not_at_rest_is_not_woken_and_nothing_is_recorded(
-    crew: CrewMaker, registry: Registry, own_runtime: None
+def test_a_monitor_that_is_not_at_rest_is_not_woken_and_no_wake_is_recorded(
+    crew: CrewMaker,
+    registry: Registry,
+    own_runtime: None,
+    capsys: pytest.CaptureFixture[str],
 ) -> None:
+    def shown() -> object:
+        return registry.value("SELECT screen FROM member_placements WHERE member_id = 2")
+
     fleet = crew.make(monitor=True)
     woken = Woken(fleet, registry)
     fleet.monitor.recording.command(type="a thought")
     assert woken.wake() is None
     assert woken.runtime() == (None, "x")
+    assert shown() == "draft"
+    assert "cannot be woken" not in capsys.readouterr().err
     crew.server.run("kill-pane", "-t", fleet.monitor.pane)
     assert woken.wake() is None
+    assert shown() == "gone"
+    assert "monitor 2 cannot be woken, it is gone: the pane does" in capsys.readouterr().err
     registry.rows("UPDATE members SET status = 'deregistered' WHERE member_id = 2")
     assert woken.wake() is None
     assert woken.runtime() == (None, "x")
