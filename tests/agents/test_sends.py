@@ -51,7 +51,11 @@ def test_nothing_is_lost_and_nothing_typed_twice(stage: Stage, member: Member) -
     counts = dict.fromkeys(("submitted", "unsure"), 0)
     for message_id, created_at, text, state in rows:
         times = told.count(f"[cafleet msg {message_id} from 2 (monitor) {created_at}]\n{text}")
-        assert times == 1 or (state == "unsure" and times == 0), (message_id, state, times)
+        assert times == 1 or (state == "unsure" and times == 0), (
+            stage.cafleet.run("message", "why", str(message_id)).stdout,
+            times,
+            told[-20_000:],
+        )
         counts[state] += 1
     print(f"{stage.agent}: {SENDS} sends, {len(rows)} stored, {counts}")
     assert len(re.findall(r"\[cafleet msg ", told)) <= len(rows)
