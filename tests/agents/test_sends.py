@@ -38,9 +38,10 @@ def test_nothing_is_lost_and_nothing_typed_twice(stage: Stage, member: Member) -
             kill_loops(stage.work.parent)
         tidy(stage, member)
     while stage.owed(member):
-        stage.wait_for_rest(member)
+        # Starts a courier where the last one was killed, for only that settles what was half typed.
         stage.send(member, "the last one")
         tidy(stage, member)
+        time.sleep(1.0)
     stage.wait_for_rest(member)
     told = "\n".join(stage.turns(member)[before:])
     rows = stage.database.rows(
