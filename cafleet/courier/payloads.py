@@ -57,7 +57,9 @@ def uncut(messages: Sequence[OwedRow]) -> list[tuple[str, str]]:
 
 def _left_out(messages: Sequence[OwedRow]) -> list[str]:
     count = max(0, len(messages) - NOTICES_PER_PAYLOAD)
-    return [f"[cafleet] {count} older messages: cafleet message poll"] if count else []
+    if count == 0:
+        return []
+    return [f"[cafleet] {count} older messages: cafleet message poll {messages[0].owner_member_id}"]
 
 
 def poll_request(member_id: int) -> str:

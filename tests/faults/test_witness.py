@@ -101,7 +101,7 @@ def test_a_false_claim_is_found(history: list[Change], events: list[dict[str, An
 
 def test_messages_left_out_of_a_payload_count_as_told() -> None:
     heads = [NOTICE.replace("msg 7", f"msg {number}") for number in range(3, 13)]
-    text = "[cafleet] 2 older messages: cafleet message poll\n" + "\n".join(heads)
+    text = "[cafleet] 2 older messages: cafleet message poll 4\n" + "\n".join(heads)
     there = agent(pasted(text), event("submit", text=text))
     history = typed(*range(1, 13))
     assert faults_of_claims([*history, submitted(1)], [there]) == []

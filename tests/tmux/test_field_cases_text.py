@@ -197,6 +197,6 @@ def test_many_notices_are_one_payload_of_the_ten_newest(
     assert send(cafleet, seat, "number 13.")["state"] == "submitted"
     [payload] = frames(seat)
     first, *rest = payload.splitlines()
-    assert first == "[cafleet] 3 older messages: cafleet message poll"
+    assert first == f"[cafleet] 3 older messages: cafleet message poll {seat.member_id}"
     assert [line.rstrip() for line in rest[1::2]] == [f"number {n}." for n in range(4, 14)]
     assert database.rows("SELECT DISTINCT delivery_state FROM messages") == [("submitted",)]

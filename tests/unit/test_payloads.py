@@ -47,7 +47,7 @@ def test_beyond_ten_the_newest_are_told_and_how_many_more() -> None:
     assert ten.count("[cafleet msg") == NOTICES_PER_PAYLOAD == 10
     assert "older" not in ten
     lines = notices([owed(number) for number in range(1, 14)], 200).split("\n")
-    assert lines[0] == "[cafleet] 3 older messages: cafleet message poll"
+    assert lines[0] == "[cafleet] 3 older messages: cafleet message poll 4"
     assert [line.split()[2] for line in lines[1::2]] == [str(number) for number in range(4, 14)]
 
 
