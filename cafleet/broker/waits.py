@@ -28,20 +28,20 @@ def begin(
     ``None`` that it waits for a message to come.
 
     ``is_alive`` tells by the lock file of another wait whether its process lives; the rows of dead
-    ones are removed.
+    ones are removed. One whose time is over blocks nobody, though its process may not have seen that.
 
     Raises:
         RefusedError: one of the awaited waits, directly or through others, for the waiter.
     """
     with transaction(conn):
-        alive = []
+        going = []
         for row in queries.list_waits(conn):
             if not is_alive(row.lock_file):
                 queries.delete_wait(conn, wait_id=row.wait_id)
-            elif not _is_over(conn, row):
-                alive.append(row)
+            elif row.until_at > clock.stamp(now) and not _is_met(conn, row):
+                going.append(row)
         for each in awaited_ids:
-            _refuse_circle(alive, waiter_id, each)
+            _refuse_circle(going, waiter_id, each)
         awaited_or_anyone: Sequence[int | None] = awaited_ids or [None]
         return [
             queries.insert_wait(
@@ -64,7 +64,7 @@ def end(conn: Connection, *, wait_ids: Sequence[int]) -> None:
             queries.delete_wait(conn, wait_id=wait_id)
 
 
-def _is_over(conn: Connection, row: WaitRow) -> bool:
+def _is_met(conn: Connection, row: WaitRow) -> bool:
     """Whether the message that a process waits for has come, though it has not seen it yet."""
     if row.message_id is not None or row.awaited_member_id is None:
         return False
@@ -79,10 +79,10 @@ def _refuse_circle(rows: Sequence[WaitRow], waiter: int, awaited: int) -> None:
     while frontier:
         member = frontier.pop()
         if member == waiter:
-            circle = " waits for ".join(str(each) for each in [waiter, *path[member]])
+            awaits = ", who waits for ".join(map(str, path[member]))
             raise RefusedError(
-                f"member {circle}, so this wait could never end; read your messages first with "
-                f"`cafleet message poll {waiter}`"
+                f"member {waiter} would wait for {'itself' if waiter == awaited else awaits}, so this wait "
+                f"could never end; read your messages first with `cafleet message poll {waiter}`"
             )
         for row in rows:
             nxt = row.awaited_member_id

@@ -78,12 +78,16 @@ def wait_for_message(
     """Wait until a member has un-acknowledged deliveries, from one sender if that is given; they.
 
     Raises:
-        UnknownIdError: there is no such active member or sender, or the member leaves meanwhile.
+        UnknownIdError: there is no such active member or sender, or one of them leaves meanwhile.
         WaitError: the time is over.
         RefusedError: the sender waits for the member already.
     """
-    if from_member_id is not None:
-        members.get_together(conn, member_id=member_id, other_id=from_member_id)
+
+    def check_sender() -> None:
+        if from_member_id is not None:
+            members.get_together(conn, member_id=member_id, other_id=from_member_id)
+
+    check_sender()
     found: list[MessageRecord] = []
 
     def met() -> bool:
@@ -92,6 +96,8 @@ def wait_for_message(
             for message in messages.poll(conn, member_id=member_id)
             if from_member_id in {None, message.from_member_id}
         ]
+        if not found:
+            check_sender()
         return bool(found)
 
     if met():

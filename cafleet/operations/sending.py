@@ -9,9 +9,11 @@ import msgspec
 from cafleet import clock, settings
 from cafleet.broker import deliveries, messages
 from cafleet.errors import CafleetError
-from cafleet.records import OWED, Delivery, MessageRecord, WaitState
+from cafleet.records import OWED, Delivery, MessageRecord, MessageType, WaitState
 from cafleet.store import Connection
 from cafleet.store.rows import DeliveryRow
+
+_STORED = "what was sent is stored and waits to be polled, do not send it again"
 
 
 class Wait(msgspec.Struct, frozen=True, kw_only=True):
@@ -76,7 +78,13 @@ def _follow(
         raise
     if wait is not None and message_ids:
         rows = _wait(conn, message, message_ids, wait, warnings)
-    return Sent(message=message, deliveries=deliveries.notices(rows), warnings=warnings)
+        # Its recipient may have acknowledged it meanwhile.
+        message = messages.get(conn, message_id=message.message_id)
+    return Sent(
+        message=message,
+        deliveries=deliveries.notices(rows),
+        warnings=[f"{warning}; {_STORED}" for warning in warnings],
+    )
 
 
 def _tell_stored(error: CafleetError, message: MessageRecord) -> None:
@@ -107,6 +115,9 @@ def _wait(
         # What is known of the courier may be the whole reason.
         for warning in warnings:
             error.add_remains(warning)
+        if message.type is MessageType.BROADCAST_SUMMARY:
+            every = message.message_id
+            error.add_remains(f"`cafleet message why {every}` tells of all of broadcast {every}")
         raise
     except CafleetError as error:
         _tell_stored(error, message)
@@ -114,7 +125,7 @@ def _wait(
 
 
 def _see_to_it(conn: Connection, owed: Sequence[DeliveryRow]) -> list[str]:
-    """Find a loop that types the notices; what to warn the sender of.
+    """Find a loop that types the notices; what to warn the sender of, beside that all is stored.
 
     What goes wrong here is a warning: the messages are stored, and a sender that saw its command
     fail would send them again.
@@ -122,22 +133,21 @@ def _see_to_it(conn: Connection, owed: Sequence[DeliveryRow]) -> list[str]:
     if not owed:
         return []
     fleet_id = owed[0].fleet_id
-    stored = "what was sent is stored and waits to be polled, do not send it again"
     try:
         running = _is_served(conn, fleet_id)
     except Exception as error:  # noqa: BLE001 - even a fault of ours must not look like "not stored"
         # The text of an error that is not ours may quote what was sent.
         cause = str(error) if isinstance(error, CafleetError) else type(error).__name__
-        return [f"whether a courier runs is not known ({cause}); {stored}"]
+        return [f"whether a courier runs is not known ({cause})"]
     warnings = []
     if not running:
         warnings.append(
-            f"no courier runs for fleet {fleet_id}, start it with `cafleet monitor run {fleet_id}`; {stored}"
+            f"no courier runs for fleet {fleet_id}, start it with `cafleet monitor run {fleet_id}`"
         )
     gone = [str(row.owner_member_id) for row in owed if row.owner_gone]
     if gone:
         who = f"member {gone[0]} was" if len(gone) == 1 else f"members {', '.join(gone)} were"
-        warnings.append(f"{who} last seen gone; {stored}")
+        warnings.append(f"{who} last seen gone")
     return warnings
 
 

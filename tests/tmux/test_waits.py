@@ -6,6 +6,7 @@ import signal
 import subprocess
 import time
 from collections.abc import Sequence
+from datetime import UTC, datetime
 from typing import Any
 
 import pytest
@@ -74,7 +75,9 @@ def test_an_ack_meets_every_wait(people: Registry, cafleet: Program, wanted: str
     process = cafleet.start(*SENT, "--wait", wanted, "--json", "hello")
     wait_for(lambda: people.value("SELECT count(*) FROM messages") == 1, "it is stored", seconds=30)
     cafleet.run("message", "ack", "1").ok()
-    assert end_of(cafleet, process)[0].json()["delivery"]["state"] == "seen"
+    sent = end_of(cafleet, process)[0].json()
+    assert sent["delivery"]["state"] == "seen"
+    assert sent["message"]["status_state"] == "completed"
     assert people.rows("SELECT * FROM waits") == []
 
 
@@ -91,6 +94,14 @@ def test_a_broadcast_waits_for_all(people: Registry, cafleet: Program) -> None:
     assert end_of(cafleet, process)[0].json()["deliveries"] == {"seen": 4}
 
 
+def test_a_broadcast_that_is_not_met_names_itself(people: Registry, cafleet: Program) -> None:
+    words = ("message", "broadcast", "--from-member-id", "3", "--wait", "acked", "--timeout", "0")
+    error = cafleet.run(*words, "all").stderr
+    # Messages 2 to 5 are its deliveries, and 2 is none: the Director has no placement.
+    assert "message 2 is none, not acked, after 0 s; it is stored, do not send it again" in error
+    assert "`cafleet message why 1` tells of all of broadcast 1" in error
+
+
 def test_a_wait_that_is_not_met_in_time_says_so(people: Registry, cafleet: Program) -> None:
     for wanted in ("submitted", "seen", "acked"):
         for seconds in ("0", "1"):
@@ -98,6 +109,8 @@ def test_a_wait_that_is_not_met_in_time_says_so(people: Registry, cafleet: Progr
             assert (result.exit_code, result.stdout) == (1, "")
             [error] = [line for line in result.stderr.splitlines() if line.startswith("Error: ")]
             assert f"is queued, not {wanted}, after {seconds} s; it is stored, do not" in error
+            assert "no courier runs for fleet 1, start it with" in error
+            assert error.count("do not send it again") == 1
     assert people.value("SELECT count(*) FROM messages") == 6
     assert people.rows("SELECT * FROM waits") == []
     assert list(people.path.parent.glob("*.wait-*")) == []
@@ -160,6 +173,25 @@ def test_message_wait_ends_at_its_timeout_or_when_the_member_leaves(
     assert_refused(end_of(cafleet, process)[0], 1, "4")
 
 
+def test_message_wait_ends_when_its_sender_leaves(people: Registry, cafleet: Program) -> None:
+    process = waiting(cafleet, people, *message_from(4, 5))
+    cafleet.run("member", "delete", "5").ok()
+    late, took = end_of(cafleet, process)
+    assert took < 10
+    again = cafleet.run(*message_from(4, 5))
+    assert (late.exit_code, late.stderr) == (again.exit_code, again.stderr)
+    assert "member 5" in late.stderr
+
+
+def test_what_a_sender_has_left_behind_is_still_printed(people: Registry, cafleet: Program) -> None:
+    process = waiting(cafleet, people, *message_from(4, 5))
+    process.send_signal(signal.SIGSTOP)
+    people.message(5, 4, "farewell", delivery_state="queued")
+    cafleet.run("member", "delete", "5").ok()
+    process.send_signal(signal.SIGCONT)
+    assert "farewell" in end_of(cafleet, process)[0].ok().stdout
+
+
 def acked(sender: int, recipient: int) -> list[str]:
     people = ["--from-member-id", str(sender), "--to-member-id", str(recipient)]
     return ["message", "send", *people, "--wait", "acked", "--timeout", "3600", "--", "hello"]
@@ -170,17 +202,19 @@ def message_from(waiter: int, sender: int) -> list[str]:
 
 
 CIRCLES: list[tuple[Sequence[list[str]], list[str], str]] = [
-    ([acked(3, 4)], acked(4, 3), "member 4 waits for 3 waits for 4"),
-    ([message_from(3, 4)], message_from(4, 3), "member 4 waits for 3 waits for 4"),
+    ([acked(3, 4)], acked(4, 3), "member 4 would wait for 3, who waits for 4, so"),
+    ([message_from(3, 4)], message_from(4, 3), "member 4 would wait for 3, who waits for 4, so"),
     (
         [message_from(3, 4), acked(4, 5)],
         acked(5, 3),
-        "member 5 waits for 3 waits for 4 waits for 5",
+        "member 5 would wait for 3, who waits for 4, who waits for 5, so",
     ),
+    ([], message_from(3, 3), "member 3 would wait for itself, so"),
+    ([], acked(3, 3), "member 3 would wait for itself, so"),
     (
         [acked(3, 4), message_from(4, 5)],
         acked(5, 3),
-        "member 5 waits for 3 waits for 4 waits for 5",
+        "member 5 would wait for 3, who waits for 4, who waits for 5, so",
     ),
 ]
 
@@ -199,6 +233,8 @@ def test_a_wait_that_closes_a_circle_is_refused(
         assert people.value("SELECT count(*) FROM waits") == len(processes)
     finally:
         kill(processes)
+    if not before:
+        return
     # A waiter that was killed blocks nobody, and its traces are gone with the next wait.
     ends = cafleet.run(*last[: last.index("--timeout")], "--timeout", "0", *_body(last))
     assert circle not in ends.stderr
@@ -217,6 +253,25 @@ def test_a_message_that_ends_the_wait_for_it_closes_no_circle(
     assert "hello" in end_of(cafleet, receiver)[0].ok().stdout
     cafleet.run("message", "ack", "1").ok()
     assert end_of(cafleet, sender)[0].exit_code == 0
+
+
+@pytest.mark.parametrize("words", [acked(4, 3), message_from(4, 3)])
+def test_a_stopped_waiter_whose_time_is_over_blocks_nobody(
+    people: Registry, cafleet: Program, words: list[str]
+) -> None:
+    stopped = waiting(cafleet, people, *message_from(3, 4)[:-1], "3")
+    try:
+        stopped.send_signal(signal.SIGSTOP)
+        until = datetime.fromisoformat(people.value("SELECT until_at FROM waits"))
+        wait_for(lambda: datetime.now(UTC) > until, "the time is over", seconds=30)
+        ends = cafleet.run(*words[: words.index("--timeout")], "--timeout", "0", *_body(words))
+        assert "would wait for" not in ends.stderr
+        # The row goes with its process, which may still have to remove its file.
+        assert people.value("SELECT count(*) FROM waits") == 1
+    finally:
+        stopped.send_signal(signal.SIGCONT)
+    assert "has come in 3 s" in end_of(cafleet, stopped)[0].stderr or words[1] == "send"
+    assert people.rows("SELECT * FROM waits") == []
 
 
 def _body(words: list[str]) -> list[str]:
