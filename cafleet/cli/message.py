@@ -214,12 +214,16 @@ def show(message_id: MessageId, json: Json = False) -> None:
 def why(message_id: MessageId, json: Json = False) -> None:
     """Tell what became of a message's notice, and what would change it."""
     from cafleet.broker import messages
+    from cafleet.operations.prospects import prospects
     from cafleet.present import life_text
 
     with open_session() as conn:
         message = messages.get(conn, message_id=message_id)
         lines = messages.life_lines(conn, message=message)
-    say(to_json(life(message, lines)) if json else life_text.told(message, lines))
+        if json:
+            say(to_json(life(message, lines)))
+        else:
+            say(life_text.told(message, prospects(conn, lines=lines)))
 
 
 def _wait(wanted: WaitState | None, timeout: int | None) -> Wait | None:

@@ -10,7 +10,7 @@ from cafleet.panes.choice import detect_backend, detect_caller, multiplexer, sig
 from cafleet.panes.command import ARGV_LIMIT_BYTES, command_bytes
 from cafleet.panes.identity import PaneTag, belongs, parse_tag
 from cafleet.panes.interface import CallerPane, Multiplexer, NewPane, SplitError
-from cafleet.panes.locks import pane_lock
+from cafleet.panes.locks import pane_lock, pane_lock_path
 
 __all__ = [
     "ARGV_LIMIT_BYTES",
@@ -25,6 +25,7 @@ __all__ = [
     "detect_caller",
     "multiplexer",
     "pane_lock",
+    "pane_lock_path",
     "parse_tag",
     "sign_of",
 ]

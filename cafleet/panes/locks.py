@@ -27,7 +27,16 @@ def pane_lock(
         MultiplexerError: there is no folder for the lock's file.
     """
     busy = f"another process has been typing into pane {pane!r} for {limit:.3g} s; try again"
-    return _held(_file_name(socket or default_socket(), pane), PaneLockedError(busy), limit)
+    return _held(pane_lock_path(socket, pane), PaneLockedError(busy), limit)
+
+
+def pane_lock_path(socket: str | None, pane: str) -> str:
+    """The file of the pane's lock.
+
+    Raises:
+        MultiplexerError: there is no folder for it.
+    """
+    return _path(socket or default_socket(), pane)
 
 
 def layout_lock(socket: str, *, limit: float) -> AbstractContextManager[None]:
@@ -37,12 +46,11 @@ def layout_lock(socket: str, *, limit: float) -> AbstractContextManager[None]:
         MultiplexerError: as :func:`pane_lock`.
     """
     busy = f"another process has been opening panes for {limit:.3g} s; try again"
-    return _held(_file_name(socket, "layout"), MultiplexerError(busy), limit)
+    return _held(_path(socket, "layout"), MultiplexerError(busy), limit)
 
 
 @contextmanager
-def _held(name: str, busy: MultiplexerError, limit: float) -> Iterator[None]:
-    path = os.path.join(lock_folder(), name)
+def _held(path: str, busy: MultiplexerError, limit: float) -> Iterator[None]:
     try:
         handle = os.open(path, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW, 0o600)
     except OSError as error:
@@ -108,10 +116,10 @@ def _made(folder: str) -> str:
     return folder
 
 
-def _file_name(socket: str, pane: str) -> str:
+def _path(socket: str, pane: str) -> str:
     from hashlib import sha256
 
     server = os.path.realpath(socket)
     # A zero byte can stand in neither, so no two pairs are written alike.
     key = b"\0".join(text.encode("utf-8", "surrogatepass") for text in (server, pane))
-    return f"{sha256(key).hexdigest()[:32]}.lock"
+    return os.path.join(lock_folder(), f"{sha256(key).hexdigest()[:32]}.lock")

@@ -4,24 +4,28 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from cafleet.operations.prospects import Prospect
 from cafleet.present.visible import visible
-from cafleet.records import (
-    RECIPIENT_LEFT,
-    DeliveryState,
-    LifeLine,
-    MessageRecord,
-    MessageType,
-    ScreenState,
+from cafleet.records import DeliveryState, MessageRecord, MessageType, ScreenState
+
+_LEFT = "The recipient has left: there is nobody to notify."
+_NO_COURIER = (
+    "No courier runs for fleet {fleet}, so no pass will come; start it with "
+    "`cafleet monitor run {fleet}`. "
 )
 
 _NEXT = {
     DeliveryState.NONE: "No notice is due: there is nobody to notify, or no pane to type into.",
-    DeliveryState.QUEUED: "Nobody has looked at the recipient's pane yet; the next pass does.",
+    DeliveryState.QUEUED: (
+        "Nobody has looked at the recipient's pane yet; the next pass does, once the pane is open."
+    ),
     DeliveryState.UNREACHABLE: (
         "The message waits to be polled. Delete a member whose pane is gone with "
         "`cafleet member delete {member}`; if its server is down, start that again."
     ),
-    DeliveryState.TYPED: "It is being typed; should that have been cut short, the next pass settles it.",
+    DeliveryState.TYPED: (
+        "Its typing has begun; should that have been cut short, the next pass settles it."
+    ),
     DeliveryState.SUBMITTED: "The agent has the notice; the recipient has not polled yet.",
     DeliveryState.UNSURE: (
         "It was typed and nothing proves that it was submitted, so it is never typed again; the message "
@@ -30,10 +34,22 @@ _NEXT = {
     ),
     DeliveryState.SEEN: "The recipient has read it; nothing is left to do.",
 }
+_UNSURE_GONE = (
+    "It was typed into a pane that is gone, so it is never typed again; the message waits to be polled. "
+    "Delete the member with `cafleet member delete {member}`, and create another in its place."
+)
+_URGENT = (
+    "The agent works; the notice goes into its queue as soon as its composer is empty, and is typed at "
+    "the latest when it rests."
+)
+_LOCKED = (
+    "It is tried again with the next pass; if it stays so, a process that was stopped may hold the lock "
+    "{lock_file}: let it go on, or end it."
+)
 _HELD = {
     ScreenState.WORKING: (
         "The agent works; the notice is typed when it rests. A new message with --urgent goes into its "
-        "queue at once."
+        "queue at once if its composer is empty."
     ),
     ScreenState.DRAFT: (
         "Text stands in the composer, a person's or an unsure notice of ours (`cafleet member capture "
@@ -51,13 +67,14 @@ _HELD = {
 }
 
 
-def life_line(line: LifeLine) -> str:
+def life_line(prospect: Prospect) -> str:
     """State, reason and time on the first line, then what would change it, then the changes."""
+    line = prospect.line
     reason = "" if line.reason is None else f" ({visible(line.reason)})"
     state = f"{line.state.value}{reason} since {visible(line.since)}"
     rows = [
         f"message {line.message_id} to member {line.to_member_id}: {state}",
-        _next(line).format(member=line.to_member_id),
+        _next(prospect),
     ]
     for event in line.events:
         told = dict.fromkeys(text for text in (event.reason, event.evidence) if text)
@@ -66,19 +83,39 @@ def life_line(line: LifeLine) -> str:
     return "\n".join(rows)
 
 
-def told(message: MessageRecord, lines: Sequence[LifeLine]) -> str:
+def told(message: MessageRecord, lines: Sequence[Prospect]) -> str:
     """The life line of a message; of each delivery of a broadcast, a blank line between."""
     if message.type is MessageType.BROADCAST_SUMMARY and not lines:
         return f"broadcast {message.message_id} had no recipients."
     return "\n\n".join(life_line(line) for line in lines)
 
 
-def _next(line: LifeLine) -> str:
-    if line.reason == RECIPIENT_LEFT:
-        return _NEXT[DeliveryState.NONE]
-    if line.state is not DeliveryState.HELD:
-        return _NEXT[line.state]
-    looked = (line.reason or "").partition(":")[0]
+def _next(prospect: Prospect) -> str:
+    courier = _NO_COURIER if prospect.lacks_courier else ""
+    return (courier + _advice(prospect)).format(
+        fleet=prospect.fleet_id,
+        member=prospect.line.to_member_id,
+        lock_file=visible(prospect.lock_file or ""),
+    )
+
+
+def _advice(prospect: Prospect) -> str:
+    line = prospect.line
+    if prospect.has_left and line.state is not DeliveryState.SEEN:
+        return _LEFT
+    if line.state is DeliveryState.UNSURE and prospect.is_gone:
+        return _UNSURE_GONE
+    if line.state is DeliveryState.HELD:
+        return _held(prospect)
+    return _NEXT[line.state]
+
+
+def _held(prospect: Prospect) -> str:
+    if prospect.lock_file is not None:
+        return _LOCKED
+    looked = (prospect.line.reason or "").partition(":")[0]
+    if looked == ScreenState.WORKING and prospect.urgent:
+        return _URGENT
     for state, sentence in _HELD.items():
         if state.value == looked:
             return sentence

@@ -1265,7 +1265,7 @@ def mark_deliveries_typed(
 ) -> int:
     """About to be pasted. What is not owed any more drops out here.
 
-    Source: sql/queries/messages.sql:401, by primary key.
+    Source: sql/queries/messages.sql:402, by primary key.
     """
     return change(
         conn,
@@ -1287,7 +1287,7 @@ def list_judged_otherwise(
     """What waits for a member to be typed, in another state or for another reason than this one.
     So much may wait that only what changes is worth reading.
 
-    Source: sql/queries/messages.sql:411, by idx_delivery_events_message, idx_messages_owed.
+    Source: sql/queries/messages.sql:412, by idx_delivery_events_message, idx_messages_owed.
     """
     return many(
         conn,
@@ -1310,7 +1310,7 @@ def mark_deliveries_waiting(
 ) -> int:
     """Looked and not typed: the notice stays owed, as held or unreachable.
 
-    Source: sql/queries/messages.sql:435, by primary key.
+    Source: sql/queries/messages.sql:436, by primary key.
     """
     return change(
         conn,
@@ -1331,7 +1331,7 @@ def settle_typed_deliveries(
 ) -> int:
     """What the look after the typing has shown: submitted or unsure.
 
-    Source: sql/queries/messages.sql:445, by primary key.
+    Source: sql/queries/messages.sql:446, by primary key.
     """
     return change(
         conn,
@@ -1352,7 +1352,7 @@ def list_unseen(
     """Which of these deliveries are not yet known to have been seen by their recipient. One that
     is being typed is left to the pass that types it.
 
-    Source: sql/queries/messages.sql:455, by primary key.
+    Source: sql/queries/messages.sql:456, by primary key.
     """
     return many(
         conn,
@@ -1372,7 +1372,7 @@ def list_acknowledged(
 ) -> list[MessageIdRow]:
     """Which of these deliveries their recipient has acknowledged, so that it must have seen them.
 
-    Source: sql/queries/messages.sql:472, by primary key.
+    Source: sql/queries/messages.sql:473, by primary key.
     """
     return many(
         conn,
@@ -1392,7 +1392,7 @@ def mark_deliveries_seen(
 ) -> int:
     """Their recipient has polled or acknowledged them: final.
 
-    Source: sql/queries/messages.sql:484, by primary key.
+    Source: sql/queries/messages.sql:485, by primary key.
     """
     return change(
         conn,
@@ -1411,7 +1411,7 @@ def mark_deliveries_void(
 ) -> int:
     """Their recipient has left: no notice is due any more.
 
-    Source: sql/queries/messages.sql:495, by primary key.
+    Source: sql/queries/messages.sql:496, by primary key.
     """
     return change(
         conn,
@@ -1433,7 +1433,7 @@ def list_owing(
     whether there is nothing but unreachable ones. One of unknown status is among them: its pass
     tells of it.
 
-    Source: sql/queries/messages.sql:505, by idx_members_fleet_status, idx_messages_owed,
+    Source: sql/queries/messages.sql:506, by idx_members_fleet_status, idx_messages_owed,
     primary key.
     """
     return many(
@@ -1455,7 +1455,7 @@ def list_fleet_owed_ids(
     """Every delivery whose notice is still owed to an active member of a fleet, or to one of a
     status that nobody knows.
 
-    Source: sql/queries/messages.sql:531, by idx_members_fleet_status, idx_messages_owed.
+    Source: sql/queries/messages.sql:532, by idx_members_fleet_status, idx_messages_owed.
     """
     return many(
         conn,
@@ -1477,7 +1477,7 @@ def list_stored_messages(
 ) -> list[StoredMessageRow]:
     """Every row with every column, a page at a time: what `cafleet db check` decodes.
 
-    Source: sql/queries/messages.sql:547, by primary key.
+    Source: sql/queries/messages.sql:548, by primary key.
     """
     return many(
         conn,
@@ -1501,7 +1501,7 @@ def list_message_faults(
     """The messages among these ids that break a rule, each with the first one that it breaks. A
     sender need not exist: history outlives it. What was there before schema 9 has no events.
 
-    Source: sql/queries/messages.sql:570, by idx_delivery_events_message, idx_messages_origin,
+    Source: sql/queries/messages.sql:571, by idx_delivery_events_message, idx_messages_origin,
     primary key.
     """
     return many(

@@ -330,6 +330,7 @@ class DeliveryRow(Row, frozen=True, kw_only=True):
     owner_member_id: int
     created_at: str
     status_state: MessageState
+    urgent: int
     fleet_id: int
     owner_status: MemberStatus
     owner_gone: int

@@ -381,6 +381,7 @@ SELECT
     messages.owner_member_id,
     messages.created_at,
     messages.status_state,
+    messages.urgent,
     members.fleet_id,
     members.status AS owner_status,
     member_placements.screen IS 'gone' AS owner_gone,

@@ -317,6 +317,21 @@ def test_why(cafleet: Program, registry: Registry) -> None:
     assert {each["state"] for each in of_all["recipients"]} == {"none"}
 
 
+@pytest.mark.parametrize("state", ["queued", "held", "unreachable", "typed"])
+def test_why_names_what_is_missing(cafleet: Program, registry: Registry, state: str) -> None:
+    registry.crew("ann")
+    registry.message(2, 3, delivery_state=state)
+    why = ("message", "why", "1")
+    assert "No courier runs for fleet 1," in printed(cafleet, *why)
+    registry.rows("UPDATE messages SET delivery_state = 'unsure'")
+    assert "No courier runs" not in printed(cafleet, *why)
+    assert "`cafleet member capture 3`" in printed(cafleet, *why)
+    registry.place(3, "%1", screen="gone", screen_at=THEN)
+    assert "`cafleet member delete 3`" in printed(cafleet, *why)
+    registry.rows("UPDATE members SET status = 'deregistered' WHERE member_id = 3")
+    assert "The recipient has left" in printed(cafleet, *why)
+
+
 def test_a_ping_skips_a_pane_that_is_still_pending(cafleet: Program, registry: Registry) -> None:
     registry.crew("ann")
     registry.place(3, None)

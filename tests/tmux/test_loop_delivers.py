@@ -80,7 +80,7 @@ def test_what_a_working_member_is_owed_becomes_one_turn_when_it_rests(
         seat.recording.command(work=0)
         wait_for_states(registry, "submitted", "seen")
     [turn] = frames(seat)
-    assert turn.startswith("[cafleet] 9 older messages: cafleet message poll")
+    assert turn.startswith(f"[cafleet] 9 older messages: cafleet message poll {BOB}\n")
     told = [number for number in range(20) if f"body-{number}." in turn]
     assert told == [9, 10, 11, 12, 13, 14, 16, 17, 18, 19]
     assert all_states(registry)[ids[15]] == "seen"
@@ -102,7 +102,7 @@ def test_a_notice_for_a_resting_pane_is_typed_at_once(
 def test_a_pane_that_is_locked_keeps_nobody_else_waiting(
     two: Fleet, cafleet: Program, registry: Registry
 ) -> None:
-    from cafleet.panes import pane_lock
+    from cafleet.panes import pane_lock, pane_lock_path
 
     with pytest.MonkeyPatch.context() as here:
         here.setenv("XDG_RUNTIME_DIR", cafleet.environment["XDG_RUNTIME_DIR"])
@@ -118,6 +118,9 @@ def test_a_pane_that_is_locked_keeps_nobody_else_waiting(
                 "reason": "another process is typing into the pane",
             }
             assert two.recipient.recording.received() == b""
+            why = cafleet.run("message", "why", str(waits)).ok().stdout
+            assert f"hold the lock {pane_lock_path(socket, two.recipient.pane)}:" in why
+            assert "No courier runs" not in why
 
 
 def test_a_courier_that_is_killed_again_and_again_types_nothing_twice_and_loses_nothing(

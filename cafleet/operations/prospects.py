@@ -1,0 +1,70 @@
+"""What decides how it goes on with a notice, beside what its life line has."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import msgspec
+
+from cafleet import settings
+from cafleet.broker import deliveries, members
+from cafleet.courier.liveness import is_running
+from cafleet.errors import MultiplexerError
+from cafleet.panes import pane_lock_path
+from cafleet.records import OWED, DeliveryState, LifeLine, MemberStatus, ScreenState
+from cafleet.store import Connection
+from cafleet.store.rows import DeliveryRow
+
+# What a pass notes of a pane whose lock it does not get.
+_LOCKED = "another process is typing into the pane"
+
+
+class Prospect(msgspec.Struct, frozen=True, kw_only=True):
+    """``lacks_courier``: the notice is owed, and no loop runs that would type it. ``is_gone``: the
+    recipient's pane was gone when it was last looked at. ``lock_file`` is that of the pane, where
+    another process keeps the courier from typing."""
+
+    line: LifeLine
+    fleet_id: int
+    urgent: bool
+    has_left: bool
+    is_gone: bool
+    lacks_courier: bool
+    lock_file: str | None
+
+
+def prospects(conn: Connection, *, lines: Sequence[LifeLine]) -> list[Prospect]:
+    """Some deliveries of one fleet, ids ascending, with what decides how it goes on with them."""
+    rows = deliveries.standing(conn, message_ids=[line.message_id for line in lines])
+    unserved = any(line.state in OWED for line in lines) and not is_running(
+        conn, database=settings.database_path(), fleet_id=rows[0].fleet_id
+    )
+    return [
+        _prospect(conn, line, row, unserved=unserved) for line, row in zip(lines, rows, strict=True)
+    ]
+
+
+def _prospect(conn: Connection, line: LifeLine, row: DeliveryRow, *, unserved: bool) -> Prospect:
+    ended_gone = (line.reason or "").partition(":")[0] == ScreenState.GONE
+    return Prospect(
+        line=line,
+        fleet_id=row.fleet_id,
+        urgent=bool(row.urgent),
+        has_left=row.owner_status is not MemberStatus.ACTIVE,
+        is_gone=ended_gone or bool(row.owner_gone),
+        lacks_courier=unserved and line.state in OWED,
+        lock_file=_lock_file(conn, line),
+    )
+
+
+def _lock_file(conn: Connection, line: LifeLine) -> str | None:
+    if line.state is not DeliveryState.HELD or line.reason != _LOCKED:
+        return None
+    member = members.find(conn, member_id=line.to_member_id)
+    placement = None if member is None else member.placement
+    if placement is None or placement.mux_pane_id is None:
+        return None
+    try:
+        return pane_lock_path(placement.mux_socket, placement.mux_pane_id)
+    except MultiplexerError:
+        return None
