@@ -52,7 +52,7 @@ def asked(stage: Stage, question: Call) -> Member:
     stage.wait_for_rest(member, START_SECONDS)
     sent = stage.send(member, "ask me")
     assert (sent.state, sent.reason) == ("submitted", None)
-    stage.wait_for_state(member, ScreenState.AWAITING)
+    stage.wait_for_state(member, ScreenState.AWAITING, ANSWER_SECONDS)
     return member
 
 
