@@ -1,6 +1,6 @@
 """The entry point: from the arguments to an exit code, and the one place where errors are told.
 
-Nothing but the standard library is imported before the guard of :func:`main` stands, so that an
+Nothing that has to be loaded is imported before the guard of :func:`main` stands, so that an
 interrupt while the program still loads is as quiet as a later one.
 """
 
@@ -8,17 +8,19 @@ from __future__ import annotations
 
 import gc
 import os
-import signal
 import sys
-from types import FrameType
-from typing import TYPE_CHECKING
 
+# In the place of the one in `typing`, whose loading an interrupt would meet outside of the guard.
+TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from types import FrameType
+
     from cafleet.cli.parser import ClickCommand
 
 COMPLETE = "_CAFLEET_COMPLETE"
 # Loading makes some 35,000 objects, all of which stay: a search for garbage among them finds none.
 OBJECTS_BETWEEN_SEARCHES = 50_000
+INTERRUPTED = 130
 
 
 def main() -> int:
@@ -29,6 +31,8 @@ def main() -> int:
     """
     gc.set_threshold(OBJECTS_BETWEEN_SEARCHES)
     try:
+        import signal
+
         for ending in (signal.SIGTERM, signal.SIGHUP):
             # One that is ignored, under nohup perhaps, stays ignored.
             if signal.getsignal(ending) is signal.SIG_DFL:
@@ -43,7 +47,7 @@ def main() -> int:
             # The process ends, and with it its memory; what is frozen is not searched once more.
             gc.freeze()
     except KeyboardInterrupt:
-        return 128 + signal.SIGINT
+        return INTERRUPTED
 
 
 def _end(number: int, _frame: FrameType | None) -> None:

@@ -43,6 +43,33 @@ def test_an_interrupt_is_quiet() -> None:
     assert (run.returncode, run.stdout, run.stderr) == (130, "", "")
 
 
+# The program that is interrupted while it loads a module, the first but so many after the entry
+# point itself.
+LOADING = """
+import sys
+left = {number}
+ENTRY = ("__future__", "cafleet", "cafleet.cli", "cafleet.cli.main")
+class Interrupt:
+    def find_spec(name, path, target=None):
+        global left
+        if name not in ENTRY and name not in sys.builtin_module_names:
+            left -= 1
+            if left < 0:
+                raise KeyboardInterrupt
+sys.meta_path.insert(0, Interrupt)
+from cafleet.cli.main import main
+sys.argv[1:] = ["message", "poll", "1"]
+sys.exit(main())
+"""
+
+
+@pytest.mark.parametrize("number", [0, 1, 2, 5, 20, 80])
+def test_an_interrupt_while_the_program_loads_is_quiet(number: int) -> None:
+    program = [sys.executable, "-c", LOADING.format(number=number)]
+    run = subprocess.run(program, capture_output=True, text=True)
+    assert (run.returncode, run.stdout, run.stderr) == (130, "", "")
+
+
 def test_an_error_with_remains_is_one_line() -> None:
     run = run_broken("__import__('cafleet.errors').errors.CafleetError('a\\nb; do c\\x1b[2J')")
     assert run.returncode == 1
