@@ -56,7 +56,21 @@ def install(name: CodingAgent) -> Installed:
 
 
 def find_damage(paths: AgentPaths, name: CodingAgent) -> str | None:
-    """The path of a file that is missing or not as this program installs it; null if none is."""
+    """The path of a file that is missing or not as this program installs it; null if none is.
+
+    Raises:
+        AgentError: what is installed cannot be read, or this installation lacks a file.
+    """
+    try:
+        return _first_difference(paths, name)
+    except OSError as failure:
+        raise AgentError(
+            f"{failure.filename or paths.base} cannot be read ({failure.strerror}); see what it and "
+            f"the folders above it permit"
+        ) from failure
+
+
+def _first_difference(paths: AgentPaths, name: CodingAgent) -> str | None:
     wrong = differs(_skill_path(paths), _skill())
     if wrong is not None:
         return os.path.join(_skill_path(paths), wrong)

@@ -74,13 +74,17 @@ def replace_file(path: str, content: bytes) -> list[str] | None:
 
 
 def differs(path: str, files: Mapping[str, bytes]) -> str | None:
-    """The first of ``files`` that is not in the folder ``path`` as it was installed."""
+    """The first of ``files`` that is not in the folder ``path`` as it was installed.
+
+    Raises:
+        OSError: the folder, or what it holds, cannot be read.
+    """
     found = _folder_content(path) or {}
     return next((name for name in sorted(files) if found.get(name) != files[name]), None)
 
 
 def is_file_of(path: str, content: bytes) -> bool:
-    """Whether ``path`` is a regular file of exactly ``content``."""
+    """Whether ``path`` is a regular file of exactly ``content``; errors as :func:`differs`."""
     return _file_content(path) == content
 
 
@@ -124,7 +128,7 @@ def _manifest(files: Mapping[str, bytes]) -> bytes:
 
 def _folder_content(path: str) -> dict[str, bytes] | None:
     """The files in a folder, or ``None`` if it is no folder of regular files alone."""
-    if os.path.islink(path) or not os.path.isdir(path):
+    if not stat.S_ISDIR(_mode(path)):
         return None
     found: dict[str, bytes] = {}
     for name in os.listdir(path):
@@ -137,17 +141,23 @@ def _folder_content(path: str) -> dict[str, bytes] | None:
 
 def _file_content(path: str) -> bytes | None:
     """The content of a regular file, or ``None`` for anything else; no link is followed."""
-    try:
-        handle = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
-    except OSError:
+    if not stat.S_ISREG(_mode(path)):
         return None
     try:
-        if not stat.S_ISREG(os.fstat(handle).st_mode):
-            return None
-        with open(handle, "rb", closefd=False) as file:
-            return file.read()
-    finally:
-        os.close(handle)
+        handle = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC)
+    except OSError:
+        # It can be replaced all the same.
+        return None
+    with open(handle, "rb") as file:
+        return file.read()
+
+
+def _mode(path: str) -> int:
+    """The mode of what stands at ``path`` itself, 0 where nothing does."""
+    try:
+        return os.lstat(path).st_mode
+    except (FileNotFoundError, NotADirectoryError):
+        return 0
 
 
 def _write_folder(path: str, content: Mapping[str, bytes]) -> None:

@@ -110,7 +110,10 @@ def _setup(agent: AgentFindings) -> str:
         case "stale":
             return f"✗ {version} → {cure}"
         case _:
-            return "✗ bad variable" if agent.path is None else f"✗ {version}, damaged → {cure}"
+            if agent.path is None:
+                return "✗ bad variable"
+            # What setup cannot mend, the line below the table has.
+            return f"✗ {version}, damaged" + (f" → {cure}" if cure in (agent.error or "") else "")
 
 
 def _path(path: str | None) -> str:

@@ -222,3 +222,55 @@ def test_files_that_are_not_as_installed(
     assert f"✗ {__version__}, damaged → " in cafleet.run("doctor", pane=pane).stdout
     cafleet.run("setup", "--coding-agent", "codex").ok()
     report(cafleet.run("doctor", "--json", pane=pane), 0)
+
+
+@pytest.mark.parametrize(
+    ("agent", "place"),
+    [
+        ("claude", ".claude/skills/cafleet"),
+        ("claude", ".claude/skills"),
+        ("codex", ".codex/skills/cafleet"),
+        ("codex", ".codex/rules"),
+        ("codex", ".codex"),
+        ("opencode", ".config/opencode/skills/cafleet"),
+        ("opencode", ".opencode/agents"),
+    ],
+)
+def test_assets_that_may_not_be_read(
+    cafleet: Program, database: Database, environment: dict[str, str], agent: str, place: str
+) -> None:
+    folder = Path(environment["HOME"]) / place
+    folder.chmod(0)
+    try:
+        found = report(cafleet.run_unprivileged("doctor", "--json"), 2)
+        text = cafleet.run_unprivileged("doctor").stdout
+        setup = cafleet.run_unprivileged("setup", "--coding-agent", agent)
+    finally:
+        folder.chmod(0o755)
+    error = an_unreadable(agent, found)
+    assert error.startswith(str(folder))
+    assert "cannot be read (Permission denied); see what it and the folders above it" in error
+    assert f"✗ {agent}: {error}" in text
+    assert re.search(rf"│ {agent} .*│ ✗ {re.escape(__version__)}, damaged +│", text)
+    assert (setup.exit_code, f"{folder}" in setup.stderr) == (1, True)
+    assert "(Permission denied)" in setup.stderr
+    report(cafleet.run("doctor", "--json"), 1)
+
+
+def an_unreadable(agent: str, found: Any) -> str:
+    """The error of this agent, the only one that is not in order."""
+    agents = {each["coding_agent"]: each for each in found["coding_agents"]["agents"]}
+    assert {name for name, each in agents.items() if each["state"] != "ok"} == {agent}
+    assert agents[agent]["state"] == "error"
+    error: str = agents[agent]["error"]
+    return error
+
+
+def test_assets_behind_a_circle_of_links(
+    cafleet: Program, database: Database, environment: dict[str, str]
+) -> None:
+    base = Path(environment["HOME"]) / ".codex"
+    shutil.rmtree(base)
+    base.symlink_to(base)
+    error = an_unreadable("codex", report(cafleet.run("doctor", "--json"), 2))
+    assert error.startswith(f"{base}/skills/cafleet cannot be read (Too many levels of symbolic")

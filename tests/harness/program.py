@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import subprocess
 import sys
 from collections.abc import Mapping
@@ -13,6 +14,8 @@ from typing import Any
 from tests.harness.tmux import TmuxServer
 
 CAFLEET = Path(sys.executable).parent / "cafleet"
+# Root may read and write everything, unless it gives up the right to.
+_UNPRIVILEGED = ["setpriv", "--bounding-set=-dac_override,-dac_read_search,-fowner"]
 
 
 @dataclass(frozen=True)
@@ -99,6 +102,18 @@ class Program:
         """Run it to its end, as :meth:`start` does; a traceback in its output fails the test."""
         process = self.start(*arguments, pane=pane, cwd=cwd, env=env)
         return self.finish(process, stdin=stdin, seconds=seconds)
+
+    def run_unprivileged(self, *arguments: str) -> Result:
+        """Run it as a user who is bound by the permissions of files, whoever runs the tests."""
+        process = subprocess.Popen(
+            [*(_UNPRIVILEGED if os.geteuid() == 0 else []), CAFLEET, *arguments],
+            env=self.environment,
+            cwd=self._cwd,
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+        )
+        return self.finish(process)
 
     def finish(
         self, process: subprocess.Popen[bytes], *, stdin: bytes = b"", seconds: float = 60.0

@@ -2,17 +2,12 @@
 
 from __future__ import annotations
 
-import os
-import subprocess
 from pathlib import Path
 
 import pytest
 
-from tests.harness.program import CAFLEET, Program, Result, assert_refused
+from tests.harness.program import Program, assert_refused
 from tests.sql.databases import HEAD, opened, populate, setup
-
-# Root may write everything, unless it gives up the right to.
-UNPRIVILEGED = ["setpriv", "--bounding-set=-dac_override,-dac_read_search,-fowner"]
 
 
 @pytest.fixture
@@ -21,18 +16,6 @@ def path(tmp_path: Path, cafleet: Program) -> Path:
     path.parent.mkdir()
     cafleet.environment["CAFLEET_DATABASE_URL"] = f"sqlite:///{path}"
     return path
-
-
-def run_unprivileged(cafleet: Program, *arguments: str) -> Result:
-    command = [*(UNPRIVILEGED if os.geteuid() == 0 else []), str(CAFLEET), *arguments]
-    process = subprocess.Popen(
-        command,
-        env=cafleet.environment,
-        stdin=subprocess.PIPE,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-    )
-    return cafleet.finish(process)
 
 
 COMMANDS = [("setup",), ("fleet", "list"), ("message", "poll", "4")]
@@ -103,7 +86,7 @@ def test_file_that_may_not_be_written(cafleet: Program, path: Path) -> None:
     path.parent.chmod(0o555)
     try:
         before = path.read_bytes()
-        assert_refused(run_unprivileged(cafleet, "setup"), 1, "cannot be written")
+        assert_refused(cafleet.run_unprivileged("setup"), 1, "cannot be written")
         assert path.read_bytes() == before
     finally:
         path.parent.chmod(0o755)
@@ -112,14 +95,14 @@ def test_file_that_may_not_be_written(cafleet: Program, path: Path) -> None:
 def test_file_that_may_not_be_read(cafleet: Program, path: Path) -> None:
     setup(path)
     path.chmod(0)
-    assert_refused(run_unprivileged(cafleet, "fleet", "list"), 1, "cannot be opened")
-    assert_refused(run_unprivileged(cafleet, "setup"), 1, "cannot be opened")
+    assert_refused(cafleet.run_unprivileged("fleet", "list"), 1, "cannot be opened")
+    assert_refused(cafleet.run_unprivileged("setup"), 1, "cannot be opened")
 
 
 def test_folder_that_may_not_be_written(cafleet: Program, path: Path) -> None:
     path.parent.chmod(0o555)
     try:
-        assert_refused(run_unprivileged(cafleet, "setup"), 1, "cannot be opened")
+        assert_refused(cafleet.run_unprivileged("setup"), 1, "cannot be opened")
         assert list(path.parent.iterdir()) == []
     finally:
         path.parent.chmod(0o755)
