@@ -14,7 +14,7 @@ from cafleet.store.connection import connect
 from cafleet.store.failures import translated
 from cafleet.store.guard import check_schema, table_names
 from cafleet.store.ledger import applied_version, shipped_migrations
-from cafleet.store.soundness import refuse_losses
+from cafleet.store.soundness import INSTALLS, refuse_losses
 
 HEAD = queries.SCHEMA_VERSION
 
@@ -52,6 +52,8 @@ def _inspect(conn: sqlite3.Connection, path: str, found: Inspection) -> Inspecti
         check_schema(conn, path)
         applied_version(conn, path, shipped_migrations())
         refuse_losses(conn, path, HEAD)
+        if INSTALLS not in table_names(conn):
+            error = f"the database at {path} lacks table {INSTALLS}; run `cafleet setup`"
     except CafleetError as failure:
         error = str(failure)
     integrity = None

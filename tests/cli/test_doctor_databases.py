@@ -236,6 +236,20 @@ def test_what_is_lost_is_named_and_setup_does_not_pass_it(
     assert (done.exit_code, "`cafleet setup`" in done.stderr) == (1, False)
 
 
+def test_a_lost_table_of_installations_is_an_issue_that_setup_mends(
+    cafleet: Program, registry: Registry
+) -> None:
+    cafleet.environment["CAFLEET_DATABASE_URL"] = registry.url
+    registry.rows("DROP TABLE asset_installs")
+    found = diagnosis(cafleet)
+    told = f"the database at {registry.path} lacks table asset_installs; run `cafleet setup`"
+    assert found["database"]["error"] == told
+    assert {agent["state"] for agent in found["coding_agents"]["agents"]} == {"not_installed"}
+    assert found["issues"] == 2  # and no multiplexer
+    cafleet.run("setup").ok()
+    assert diagnosis(cafleet)["database"]["error"] is None
+
+
 def test_a_value_that_no_column_can_hold(cafleet: Program, registry: Registry) -> None:
     cafleet.environment["CAFLEET_DATABASE_URL"] = registry.url
     registry.rows("INSERT INTO asset_installs VALUES ('gemini', '/g', '1', ?)", THEN)

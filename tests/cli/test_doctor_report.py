@@ -188,7 +188,7 @@ def test_not_installed_is_no_issue(
     cafleet: Program, registry: Registry, pane: str, environment: dict[str, str]
 ) -> None:
     cafleet.environment["CAFLEET_DATABASE_URL"] = registry.url
-    registry.rows("DROP TABLE asset_installs")
+    registry.rows("DELETE FROM asset_installs")
     found = report(cafleet.run("doctor", "--json", pane=pane), 0)["coding_agents"]
     assert {agent["state"] for agent in found["agents"]} == {"not_installed"}
     assert {agent["recorded_version"] for agent in found["agents"]} == {None}
