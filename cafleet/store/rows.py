@@ -28,7 +28,7 @@ from cafleet.records import (
 
 
 class Source(NamedTuple):
-    """Where a joined column is stored, and by which key its row is found there.
+    """Where a joined or computed column is stored, and by which key its row is found there.
 
     ``key`` is that table's column, ``held_by`` the field of this row with its value.
     """
@@ -58,6 +58,11 @@ _FLEET = {
     "fleet_deleted_at": Source("fleets", "deleted_at", "fleet_id", "fleet_id"),
 }
 
+_SIGNS_OF_LIFE = {
+    "last_sent": Source("messages", "created_at", "from_member_id", "member_id"),
+    "last_recv": Source("messages", "created_at", "owner_member_id", "member_id"),
+    "last_ack": Source("messages", "status_timestamp", "owner_member_id", "member_id"),
+}
 
 # The tables that refer to no other for it know at least that an id is never below 1.
 _Id = Annotated[int, msgspec.Meta(ge=1)]
@@ -130,7 +135,7 @@ class MemberRow(Row, frozen=True, kw_only=True):
 class ActivityRow(Row, frozen=True, kw_only=True):
     table: ClassVar[str] = "members"
     key: ClassVar[str] = "member_id"
-    joined: ClassVar[Mapping[str, Source]] = _PLACEMENT | _FLEET
+    joined: ClassVar[Mapping[str, Source]] = _PLACEMENT | _FLEET | _SIGNS_OF_LIFE
 
     member_id: int
     fleet_id: int
@@ -201,7 +206,9 @@ class MemberFaultRow(Row, frozen=True, kw_only=True):
 class WakeTargetRow(Row, frozen=True, kw_only=True):
     table: ClassVar[str] = "members"
     key: ClassVar[str] = "member_id"
-    joined: ClassVar[Mapping[str, Source]] = _PLACEMENT
+    joined: ClassVar[Mapping[str, Source]] = _PLACEMENT | {
+        "oldest_pending_ts": _SIGNS_OF_LIFE["last_ack"],
+    }
 
     member_id: int
     name: str

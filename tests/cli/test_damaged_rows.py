@@ -88,6 +88,35 @@ def test_a_value_outside_its_column_is_named(
     cafleet.run(*unharmed).ok()
 
 
+@pytest.mark.parametrize(
+    ("column", "state", "key", "member_id"),
+    [
+        ("created_at", "input_required", "from_member_id", 2),
+        ("created_at", "input_required", "owner_member_id", 3),
+        ("status_timestamp", "completed", "owner_member_id", 3),
+    ],
+)
+@pytest.mark.parametrize("value", ["x'ff41'", "CAST(x'ff41' AS TEXT)"])
+def test_a_value_behind_a_sign_of_life_is_named_by_its_own_column(
+    crowd: Registry,
+    refusals: Refusals,
+    column: str,
+    state: str,
+    key: str,
+    member_id: int,
+    value: str,
+) -> None:
+    if key == "owner_member_id":
+        # The sender's line would come first. History may outlive a sender.
+        crowd.rows("UPDATE messages SET from_member_id = 999 WHERE message_id = 1")
+    crowd.rows(
+        f"UPDATE messages SET status_state = ?, {column} = {value} WHERE message_id = 1", state
+    )
+    told = r"b'\xffA'" if value.startswith("x") else r"'\udcffA'"
+    fragment = f"messages.{column} holds {told} where {key} is {member_id}"
+    refusals.expect(1, fragment, *ROSTER)
+
+
 @pytest.mark.parametrize("member_id", [2, 3])
 def test_an_unknown_status_is_refused_wherever_members_are_counted_or_one_is_missed(
     crowd: Registry, refusals: Refusals, cafleet: Program, member_id: int

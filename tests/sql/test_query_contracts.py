@@ -17,14 +17,14 @@ import pytest
 
 from cafleet import records
 from cafleet.errors import DatabaseError
-from cafleet.store import codegen, queries
+from cafleet.store import codegen, queries, rows
 from cafleet.store.connection import connect
 from cafleet.store.contract_checks import findings, uncalled
-from cafleet.store.contracts import ENUMS, Contract, Parameter, read_contracts
+from cafleet.store.contracts import ENUMS, ROWS, Contract, Parameter, read_contracts
 from cafleet.store.files import query_file, query_namespaces
 from cafleet.store.query_text import misread
 from cafleet.store.reference import database_for_queries
-from cafleet.store.rows import Row
+from cafleet.store.rows import Row, Source
 from tests.sql.databases import (
     HEAD,
     HISTORY,
@@ -67,6 +67,22 @@ def test_every_function_has_its_query() -> None:
     }
     assert generated == {contract.name for contract in CONTRACTS}
     assert len(CONTRACTS) == len({contract.name for contract in CONTRACTS}) > 60
+
+
+# Numbers that SQLite counts itself, and sentences of our own: no stored value is behind them.
+COMPUTED = {"member_count", "owed", "pending_count", "untried", "typed", "unreachable", "fault"}
+
+
+# The predecessor's history is in no database of our own.
+@pytest.mark.parametrize("name", sorted(ROWS - {"PublishedVersionRow"}))
+def test_each_field_of_a_row_is_traced_to_its_column(schema: sqlite3.Connection, name: str) -> None:
+    row: type[Row] = getattr(rows, name)
+    for field in set(row.__struct_fields__) - COMPUTED:
+        source = row.joined.get(field) or Source(row.table, field, row.key, row.key)
+        columns = {column[1] for column in schema.execute(f"PRAGMA table_info({source.table})")}
+        assert {source.column, source.key} <= columns, field
+        assert source.held_by in row.__struct_fields__, field
+    assert row.joined.keys() & COMPUTED == set()
 
 
 @each_file
