@@ -24,8 +24,8 @@ def connect(path: str, *, create: bool = False) -> sqlite3.Connection:
     waited for up to 5 s, and a commit is on the disk when it returns.
 
     Raises:
-        DatabaseError: there is no such file and ``create`` is not set, or it is none, or SQLite
-            cannot open it.
+        DatabaseError: there is no such file and ``create`` is not set, or it is none, or a link that
+            leads nowhere, or it cannot be reached, or SQLite cannot open it.
     """
     if sqlite3.sqlite_version_info < OLDEST_SQLITE:
         raise DatabaseError(
@@ -52,10 +52,20 @@ def connect(path: str, *, create: bool = False) -> sqlite3.Connection:
 def _refuse_what_is_no_file(path: str, *, create: bool) -> None:
     try:
         mode = os.stat(path).st_mode
-    except OSError:
+    except (FileNotFoundError, NotADirectoryError):
+        if os.path.islink(path):
+            raise DatabaseError(
+                f"{path} is a link to {os.readlink(path)}, where there is no file; correct the link, "
+                f"or remove it and run `cafleet setup`"
+            ) from None
         if create:
             return
         raise DatabaseError(f"there is no database at {path}; run `cafleet setup`") from None
+    except OSError as failure:
+        raise DatabaseError(
+            f"the database at {path} cannot be reached ({failure.strerror}); check its path and the "
+            f"permissions of the folders above it"
+        ) from failure
     # SQLite itself says what is wrong with a folder.
     if not stat.S_ISREG(mode) and not stat.S_ISDIR(mode):
         raise DatabaseError(
@@ -92,7 +102,8 @@ def data_version(conn: sqlite3.Connection) -> int:
 def _uri(path: str, mode: str) -> str:
     # Only these characters mean something in the path of an SQLite URI.
     quoted = path.replace("%", "%25").replace("?", "%3f").replace("#", "%23")
-    return f"file:{quoted}?mode={mode}"
+    # The authority is empty, so that a path may begin with two slashes.
+    return f"file://{quoted}?mode={mode}"
 
 
 @contextmanager

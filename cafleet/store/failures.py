@@ -27,7 +27,9 @@ _SENTENCES = {
     "SQLITE_FULL": "the disk is full, nothing was written; free some space and try again",
     "SQLITE_READONLY": "the database cannot be written; check the permissions of the file and its folder",
     "SQLITE_CANTOPEN": "the database{at} cannot be opened; check its path and permissions",
-    "SQLITE_NOTADB": "the file{at} is not an SQLite database; check CAFLEET_DATABASE_URL",
+    "SQLITE_NOTADB": (
+        f"the file{{at}} is not an SQLite database; check CAFLEET_DATABASE_URL, or restore it {FROM_BACKUP}"
+    ),
     "SQLITE_CORRUPT": f"the database{{at}} is damaged; restore it {FROM_BACKUP}",
     "SQLITE_IOERR": "the disk failed under the database; check it and try again",
 }

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 import os
+import re
+import shlex
 import signal
 import sqlite3
 import subprocess
@@ -116,7 +118,11 @@ def odd_ledger(path: Path) -> None:
         (foreign, None, "is not one of cafleet's; point CAFLEET_DATABASE_URL elsewhere"),
         (published, None, "older than this program; run `cafleet setup`, which upgrades it"),
         (other_edition, HEAD, "V3__retire_monitoring_member.sql was another file when it was"),
-        (prose, None, "the file at {path} is not an SQLite database; check CAFLEET_DATABASE_URL"),
+        (
+            prose,
+            None,
+            "the file at {path} is not an SQLite database; check CAFLEET_DATABASE_URL, or restore it from",
+        ),
         (torn, None, "the database at {path} is damaged; restore it from a backup"),
         (a_folder, None, "the database at {path} cannot be opened; check its path and permissions"),
         (without_ledger, None, "is not one of cafleet's"),
@@ -181,10 +187,8 @@ def test_bad_urls(cafleet: Program) -> None:
     database = diagnosis(cafleet, CAFLEET_DATABASE_URL="postgresql://x")["database"]
     assert database["error"].startswith("CAFLEET_DATABASE_URL is 'postgresql://x'")
     assert database["path"] is None
-    assert (
-        "there is no home folder whose path is UTF-8"
-        in diagnosis(cafleet, HOME="")["database"]["error"]
-    )
+    told = "the home folder is '', which is not an absolute path; set HOME to one"
+    assert diagnosis(cafleet, HOME="")["database"]["error"] == told
 
 
 def test_a_damaged_index_is_found(cafleet: Program, registry: Registry) -> None:
@@ -366,6 +370,21 @@ def test_couriers_and_orphans(
     ]
     assert f"kill-pane -t '{gone.pane}'" in found["database"]["warnings"][0]
     assert found["database"]["ok"] is True
+
+
+def test_the_panes_of_a_deleted_fleet_are_listed_with_what_closes_them(
+    cafleet: Program, fleet: Fleet, tmux_server: TmuxServer
+) -> None:
+    cafleet.run("fleet", "delete", "1").ok()
+    pane = fleet.director.pane
+    left = [seat.pane for seat in fleet.seats if seat.pane != pane]
+    text = cafleet.run("doctor", pane=pane).ok().stdout
+    lines = re.findall(r"^  ! pane .*; close it with: tmux (.*)$", text, re.MULTILINE)
+    for line in lines:
+        tmux_server.run(*shlex.split(line)[2:])
+    assert [shlex.split(line)[-1] for line in lines] == left
+    assert tmux_server.panes() == [pane]
+    assert "close it with" not in cafleet.run("doctor", pane=pane).ok().stdout
 
 
 def test_a_fleet_whose_server_is_gone(cafleet: Program, registry: Registry) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 import pytest
@@ -121,3 +122,47 @@ def test_path_is_taken_literally(cafleet: Program, path: Path, name: str) -> Non
     cafleet.environment["CAFLEET_DATABASE_URL"] = f"sqlite:///{odd}"
     cafleet.run("setup").ok()
     assert [entry.name for entry in path.parent.iterdir()] == [name]
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_folder_that_may_not_be_searched(
+    cafleet: Program, path: Path, command: tuple[str, ...]
+) -> None:
+    setup(path)
+    path.parent.chmod(0)
+    try:
+        told = f"the database at {path} cannot be reached (Permission denied); check its path and"
+        assert_refused(cafleet.run_unprivileged(*command), 1, told)
+    finally:
+        path.parent.chmod(0o755)
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_a_link_that_leads_nowhere(cafleet: Program, path: Path, command: tuple[str, ...]) -> None:
+    target = path.parent / "elsewhere.db"
+    path.symlink_to(target)
+    told = f"{path} is a link to {target}, where there is no file; correct the link, or remove it"
+    assert_refused(cafleet.run(*command), 1, told)
+    assert [*path.parent.iterdir()] == [path]
+    setup(target)
+    assert "a link to" not in cafleet.run(*command).stderr
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_a_link_to_itself(cafleet: Program, path: Path, command: tuple[str, ...]) -> None:
+    path.symlink_to(path)
+    assert_refused(
+        cafleet.run(*command), 1, "cannot be reached (Too many levels of symbolic links)"
+    )
+
+
+@pytest.mark.parametrize("slashes", ["/", "//"])
+def test_a_path_that_begins_with_more_than_one_slash(
+    cafleet: Program, path: Path, slashes: str
+) -> None:
+    cafleet.environment["CAFLEET_DATABASE_URL"] = f"sqlite:///{slashes}{path}"
+    cafleet.run("setup").ok()
+    assert cafleet.run("fleet", "list").ok()
+    found = json.loads(cafleet.run("doctor", "--json").stdout)["database"]
+    assert (found["ok"], found["error"]) == (True, None)
+    assert path.is_file()
