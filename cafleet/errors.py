@@ -42,7 +42,7 @@ class SettingError(CafleetError):
 
 
 class NoHomeError(SettingError):
-    """A home folder is needed, and there is none: HOME is empty or relative."""
+    """A home folder is needed, and there is none: HOME is empty, relative or not UTF-8."""
 
 
 class UnknownIdError(CafleetError):

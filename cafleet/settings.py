@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 
-from cafleet.errors import SettingError
+from cafleet.errors import NoHomeError, SettingError
 
 DATABASE_URL = "CAFLEET_DATABASE_URL"
 MULTIPLEXER = "CAFLEET_MULTIPLEXER"
@@ -77,15 +77,22 @@ def broker_port() -> int:
     return _number(BROKER_PORT, 8000, low=1, high=LARGEST_PORT)
 
 
-def home_folder() -> str | None:
+def home_folder() -> str:
     """The user's home by HOME, or by the system's list of users where HOME is unset; absolute and UTF-8.
 
     An empty HOME is no home, though :func:`os.path.expanduser` takes it for the root folder.
+
+    Raises:
+        NoHomeError: it is neither, or there is none.
     """
-    if os.environ.get("HOME") == "":
-        return None
-    home = os.path.expanduser("~")
-    return home if os.path.isabs(home) and _is_unicode(home) else None
+    home = "" if os.environ.get("HOME") == "" else os.path.expanduser("~")
+    if not os.path.isabs(home):
+        raise NoHomeError(
+            f"the home folder is {home!r}, which is not an absolute path; set HOME to one"
+        )
+    if not _is_unicode(home):
+        raise NoHomeError(f"the home folder is {home!r}, which is not UTF-8; set HOME to another")
+    return home
 
 
 def database_path() -> str:
@@ -96,18 +103,12 @@ def database_path() -> str:
     ``fleet.db?mode=ro`` means another file than the one of that name.
 
     Raises:
-        SettingError: the override has another scheme, a query, or a relative or empty path; or there
-            is no home folder for the default.
+        SettingError: the override has another scheme, a query, or a relative or empty path.
+        NoHomeError: there is no home folder for the default.
     """
     url = os.environ.get(DATABASE_URL)
     if url is None:
-        home = home_folder()
-        if home is None:
-            raise SettingError(
-                f"there is no home folder whose path is UTF-8; set HOME, or {DATABASE_URL} to an "
-                f"absolute sqlite:/// URL"
-            )
-        return os.path.join(home, ".local/share/cafleet/cafleet.db")
+        return os.path.join(home_folder(), ".local/share/cafleet/cafleet.db")
     path = url.removeprefix(_SCHEME)
     if path == url or not path.startswith("/") or path.endswith("/") or not _is_unicode(path):
         raise SettingError(

@@ -6,7 +6,7 @@ import os
 
 import msgspec
 
-from cafleet.errors import NoHomeError, SettingError
+from cafleet.errors import SettingError
 from cafleet.records import CodingAgent
 from cafleet.settings import home_folder
 
@@ -76,7 +76,4 @@ def locate(name: CodingAgent) -> AgentPaths:
 
 
 def _in_home(path: str) -> str:
-    home = home_folder()
-    if home is None:
-        raise NoHomeError("there is no home folder; set HOME to an absolute path")
-    return os.path.join(home, path)
+    return os.path.join(home_folder(), path)

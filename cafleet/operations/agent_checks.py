@@ -82,7 +82,8 @@ def _judge(row: AssetInstallRow, paths: AgentPaths) -> tuple[InstallState, str |
     cure = f"run `cafleet setup --coding-agent {row.coding_agent}`"
     if row.cafleet_version != __version__:
         return InstallState.STALE, (
-            f"installed by cafleet {row.cafleet_version}, and this is {__version__}; {cure}"
+            f"installed by cafleet {row.cafleet_version or 'of no version'}, and this is "
+            f"{__version__}; {cure}"
         )
     try:
         damaged = find_damage(paths, row.coding_agent)

@@ -24,6 +24,6 @@ def check_assets(conn: Connection) -> None:
     for row in current:
         if row.cafleet_version != __version__:
             raise AgentError(
-                f"the skill of {row.coding_agent} in {row.path} is from cafleet {row.cafleet_version}, "
-                f"and this is {__version__}; run `cafleet setup`"
+                f"the skill of {row.coding_agent} in {row.path} is from cafleet "
+                f"{row.cafleet_version or 'of no version'}, and this is {__version__}; run `cafleet setup`"
             )

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from cafleet import settings
+from cafleet.errors import NoHomeError
 from cafleet.present.cells import ABSENT
 from cafleet.present.frame import framed
 from cafleet.present.visible import visible
@@ -18,6 +19,7 @@ if TYPE_CHECKING:
         MultiplexerFindings,
     )
 
+_NO_VERSION = "no version"
 _COLUMNS = ("agent", "path", "source", "setup")
 
 
@@ -93,7 +95,7 @@ def _agents(found: AgentsFindings) -> list[str]:
     if all(agent.state == "not_installed" for agent in found.agents):
         lines.append("  ! no agent has its skill, so other commands refuse; run `cafleet setup`")
     lines += [
-        f"  superseded: {old.coding_agent} {_path(old.path)} ({visible(old.recorded_version)})"
+        f"  superseded: {old.coding_agent} {_path(old.path)} ({visible(old.recorded_version or _NO_VERSION)})"
         for old in found.superseded
     ]
     return lines
@@ -101,7 +103,7 @@ def _agents(found: AgentsFindings) -> list[str]:
 
 def _setup(agent: AgentFindings) -> str:
     cure = f"cafleet setup --coding-agent {agent.coding_agent}"
-    version = visible(agent.recorded_version or "")
+    version = visible(agent.recorded_version or _NO_VERSION)
     match agent.state.value:
         case "ok":
             return f"✓ {version}"
@@ -113,14 +115,18 @@ def _setup(agent: AgentFindings) -> str:
             if agent.path is None:
                 return "✗ bad variable"
             # What setup cannot mend, the line below the table has.
-            return f"✗ {version}, damaged" + (f" → {cure}" if cure in (agent.error or "") else "")
+            is_mendable = "`cafleet setup" in (agent.error or "")
+            return f"✗ {version}, damaged" + (f" → {cure}" if is_mendable else "")
 
 
 def _path(path: str | None) -> str:
     """A path fit for a table, the home folder as ``~``."""
     if path is None:
         return ABSENT
-    home = settings.home_folder()
-    if home is not None and home != "/" and f"{path}/".startswith(f"{home.rstrip('/')}/"):
-        path = f"~{path[len(home.rstrip('/')) :]}"
+    try:
+        home = settings.home_folder().rstrip("/")
+    except NoHomeError:
+        home = ""
+    if home and f"{path}/".startswith(f"{home}/"):
+        path = f"~{path[len(home) :]}"
     return visible(path)

@@ -172,7 +172,7 @@ def damage(
     source = row.joined.get(column) or Source(row.table, column, row.key, row.key)
     return (
         f"{source.table}.{source.column} holds {_shown(stored[column])} where {source.key} is "
-        f"{_shown(stored[source.held_by])}, which {what}; correct that row, or restore it {FROM_BACKUP}"
+        f"{_shown(stored[source.held_by])}, which {what}; {row.cure}"
     )
 
 

@@ -37,7 +37,7 @@ def back_up(conn: sqlite3.Connection, source: str, path: str) -> int:
                 conn.backup(target)
             finally:
                 conn.execute("ROLLBACK")
-            for fault in integrity_faults(target):
+            for fault in integrity_faults(target, source):
                 raise DatabaseError(f"the database is damaged, no copy was kept ({fault})")
         size = _flush(copy)
         _publish(copy, source, path)

@@ -12,6 +12,7 @@ from typing import Annotated, Any, ClassVar, NamedTuple
 
 import msgspec
 
+from cafleet.errors import FROM_BACKUP
 from cafleet.records import (
     Backend,
     CodingAgent,
@@ -69,11 +70,12 @@ _Id = Annotated[int, msgspec.Meta(ge=1)]
 
 
 class Row(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """What all rows share: where their values come from."""
+    """What all rows share: where their values come from, and what mends a wrong one."""
 
     table: ClassVar[str]
     key: ClassVar[str]
     joined: ClassVar[Mapping[str, Source]] = {}
+    cure: ClassVar[str] = f"correct that row, or restore it {FROM_BACKUP}"
 
 
 class AppliedMigrationRow(Row, frozen=True, kw_only=True):
@@ -394,6 +396,8 @@ class RuntimeFaultRow(Row, frozen=True, kw_only=True):
 class AssetInstallRow(Row, frozen=True, kw_only=True):
     table: ClassVar[str] = "asset_installs"
     key: ClassVar[str] = "path"
+    # It writes the rows of the agents' present paths again; the others only tell of former ones.
+    cure: ClassVar[str] = "run `cafleet setup`, or delete that row"
 
     coding_agent: CodingAgent
     path: str

@@ -20,9 +20,13 @@ INSTALLS = "asset_installs"
 _TOKEN = re.compile(r"'(?:''|[^'])*'|\w+|[^\s\w]")
 
 
-def integrity_faults(conn: sqlite3.Connection) -> Iterator[str]:
-    """What SQLite's own check of the file finds, at most a hundred of it."""
-    with translated(conn):
+def integrity_faults(conn: sqlite3.Connection, original: str | None = None) -> Iterator[str]:
+    """What SQLite's own check of the file finds, at most a hundred of it.
+
+    Raises:
+        DatabaseError: the check itself fails; names the file ``original`` if this is a copy of it.
+    """
+    with translated(original or conn):
         found = conn.execute("PRAGMA integrity_check").fetchall()
     for (text,) in found:
         if text != "ok":

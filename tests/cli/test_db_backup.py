@@ -28,6 +28,7 @@ from tests.harness.refusals import Refusals
 from tests.harness.registry import Registry
 
 WRITERS = 10
+PAGE = 4096  # bytes, SQLite's own default
 
 
 @pytest.fixture
@@ -207,6 +208,23 @@ def test_a_damaged_database_is_not_copied(
     assert os.listdir(place) == []
 
 
+def test_bad_pages_are_told_of_the_database_and_not_of_the_copy(
+    crowd: Registry, cafleet: Program, place: Path, tmp_path: Path
+) -> None:
+    damaged = Database(tmp_path / "damaged.db")
+    with closing(crowd.connect()) as conn:
+        conn.execute("VACUUM INTO ?", [str(damaged.path)])
+    [(root,)] = damaged.rows("SELECT rootpage FROM sqlite_master WHERE name = 'messages'")
+    with damaged.path.open("r+b") as file:
+        file.seek((root - 1) * PAGE)
+        file.write(b"\xa5" * PAGE)
+    copied = cafleet.run(
+        "db", "backup", str(place / "copy.db"), env={"CAFLEET_DATABASE_URL": damaged.url}
+    )
+    assert_refused(copied, 1, f"the database at {damaged.path} is damaged; restore it from")
+    assert os.listdir(place) == []
+
+
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT, signal.SIGKILL])
 def test_an_end_in_the_middle_leaves_nothing_at_the_path(
     crowd: Registry, place: Path, number: signal.Signals
@@ -215,7 +233,7 @@ def test_an_end_in_the_middle_leaves_nothing_at_the_path(
     script = (
         "import sys, time\n"
         "from cafleet.store import backup\n"
-        "def wait(conn):\n"
+        "def wait(*_):\n"
         "    print('there', flush=True)\n"
         "    time.sleep(60)\n"
         "    yield ''\n"

@@ -23,7 +23,6 @@ from tests.harness.registry import THEN, Registry
 from tests.sql.databases import PUBLISHED, publish, setup
 
 LATER = "2026-05-05T05:43:00.000000+00:00"
-NO_VALUE = "which is no value of that column; correct that row"
 
 
 @pytest.fixture

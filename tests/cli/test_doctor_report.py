@@ -179,6 +179,10 @@ def test_stale_and_superseded_installations(
     assert [row["path"] for row in found["superseded"]] == ["/a\x1b", "/b", "/z"]
     text = cafleet.run("doctor", pane=pane).stdout
     assert "✗ 0.0.9 → cafleet setup --coding-agent codex" in text
+    database.rows("UPDATE asset_installs SET cafleet_version = '' WHERE path LIKE '%.codex'")
+    text = cafleet.run("doctor", pane=pane).stdout
+    assert "✗ no version → cafleet setup --coding-agent codex" in text
+    assert f"installed by cafleet of no version, and this is {__version__}; run" in text
     assert "superseded: claude /a\\x1b (0.0.1)" in text
     cafleet.run("setup", "--coding-agent", "codex").ok()
     report(cafleet.run("doctor", "--json", pane=pane), 0)

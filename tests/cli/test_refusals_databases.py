@@ -186,10 +186,20 @@ def test_a_url_that_names_no_file(cafleet: Program, tmp_path: Path, url: str | b
     assert [*(tmp_path / "home").iterdir()] == []
 
 
-@pytest.mark.parametrize("home", ["relative", "/tmp/\udcff"])
-def test_a_home_that_can_hold_no_database(cafleet: Program, home: str) -> None:
-    result = cafleet.run("setup", env={"HOME": home})
-    assert_refused(result, 1, "no home folder whose path is UTF-8; set HOME, or CAFLEET_DATABASE_")
+@pytest.mark.parametrize(
+    ("home", "told"),
+    [
+        ("", "the home folder is '', which is not an absolute path; set HOME to one"),
+        ("relative", "the home folder is 'relative', which is not an absolute path; set HOME to"),
+        (
+            "/tmp/\udcff",
+            r"the home folder is '/tmp/\udcff', which is not UTF-8; set HOME to another",
+        ),
+    ],
+)
+def test_a_home_that_can_hold_no_database(cafleet: Program, home: str, told: str) -> None:
+    assert_refused(cafleet.run("setup", env={"HOME": home}), 1, told)
+    assert_refused(cafleet.run("fleet", "list", env={"HOME": home}), 1, told)
 
 
 def test_the_default_database_is_in_the_home_folder(cafleet: Program, tmp_path: Path) -> None:

@@ -82,7 +82,7 @@ def test_another_version_blocks_beside_one_of_this(
     home = environment["HOME"]
     put(bare, "claude", f"{home}/.claude", __version__)
     put(bare, "codex", f"{home}/.codex", version)
-    fragment = f"the skill of codex in {home}/.codex is from cafleet {version}, and this is"
+    fragment = f"the skill of codex in {home}/.codex is from cafleet {version or 'of no version'}, and this"
     assert_refused(cafleet.run("fleet", "list"), 1, fragment)
     cafleet.run("setup").ok()
     cafleet.run("fleet", "list").ok()
@@ -129,3 +129,23 @@ def test_a_value_that_no_column_can_hold_is_named(cafleet: Program, bare: Regist
     put(bare, "gemini", "/g", __version__)
     result = cafleet.run("fleet", "list")
     assert_refused(result, 1, "asset_installs.coding_agent holds 'gemini' where path is '/g'")
+    assert result.stderr.endswith("; run `cafleet setup`, or delete that row\n")
+    bare.rows("DELETE FROM asset_installs WHERE path = '/g'")
+    assert_refused(cafleet.run("fleet", "list"), 1, NOBODY)
+
+
+@pytest.mark.parametrize("column", ["cafleet_version", "installed_at"])
+def test_a_damaged_value_is_mended_by_the_command_that_is_named(
+    cafleet: Program, bare: Registry, environment: dict[str, str], column: str
+) -> None:
+    put(bare, "codex", f"{environment['HOME']}/.codex", __version__)
+    bare.rows(f"UPDATE asset_installs SET {column} = x'ff'")
+    told = f"asset_installs.{column} holds"
+    result = cafleet.run("fleet", "list")
+    assert_refused(result, 1, told)
+    assert "; run `cafleet setup`" in result.stderr
+    text = cafleet.run("doctor").stdout
+    assert f"✗ codex: {told}" in text
+    assert "│ ✗ no version, damaged → cafleet setup --coding-agent codex │" in text
+    cafleet.run("setup").ok()
+    cafleet.run("fleet", "list").ok()
