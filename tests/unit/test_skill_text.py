@@ -14,6 +14,7 @@ from cafleet.agents import assets, claude, codex
 from cafleet.cli.parser import ClickCommand, Context
 from cafleet.cli.tree import program
 from cafleet.records import DeliveryState, ScreenState
+from cafleet.store.rows import Row
 
 PAGES = {name: text.decode() for name, text in assets.folder("skill").items()}
 ALL = {
@@ -205,3 +206,11 @@ def test_efforts_are_those_of_the_agents() -> None:
     cells = [cell.strip() for cell in row.split("|")]
     assert cells[2].split(", ") == list(claude.EFFORTS)
     assert cells[3].split(", ") == list(codex.EFFORTS)
+
+
+def test_what_a_damaged_row_is_said_to_need_is_explained() -> None:
+    advice = Row.cure.split(", ")[0]
+    table, _, section = PAGES["recovery.md"].partition("## The database is damaged")
+    assert f"`… {advice} …`" in table
+    assert f"A message with `{advice}` says which table, column, value and row" in section
+    assert "names the page" in section
