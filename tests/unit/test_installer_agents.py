@@ -151,7 +151,9 @@ def test_a_variable_that_is_not_utf_8(home: Path, monkeypatch: pytest.MonkeyPatc
 def test_without_a_home(monkeypatch: pytest.MonkeyPatch, value: str) -> None:
     monkeypatch.delenv("CLAUDE_CONFIG_DIR", raising=False)
     monkeypatch.setenv("HOME", value)
-    with pytest.raises(SettingError, match="there is no home folder; set HOME"):
+    with pytest.raises(
+        SettingError, match=f"is {value!r}, which is not an absolute path; set HOME"
+    ):
         install(CodingAgent.CLAUDE)
 
 
