@@ -100,10 +100,13 @@ class Crash(_AfterPaste):
     switch = "crash_after_paste"
     latest = 2.0
     _crashed: float | None = None
-    _ended = 0.0
+    _ended = _up_at = 0.0
 
     def hear(self, now: float, news: list[dict[str, Any]]) -> None:
         for event in news:
+            if event["event"] == "start":
+                # What it is told before it reads its control file it never obeys.
+                self._up_at = event["at"] + 1
             if event["event"] == "crashed":
                 self._crashed = event["at"]
                 self._restart_at = event["at"] + self.rng.uniform(1, 5)
@@ -119,7 +122,7 @@ class Crash(_AfterPaste):
         self.server.run("send-keys", "-t", self.agent.pane, "-l", shlex.join(self.agent.command))
         self.server.enter(self.agent.pane)
         self.agent.spans.append((self._crashed, now + 1, "crash"))
-        self._crashed = None
+        self._crashed, self._up_at = None, float("inf")
 
     def end(self, now: float) -> None:
         super().end(now)
@@ -129,7 +132,7 @@ class Crash(_AfterPaste):
 
     def lasts(self, now: float) -> bool:
         # A crash after the last paste may be due when everything else is over.
-        return self._crashed is not None or now < self._ended + 2 * self.latest
+        return self._crashed is not None or now < max(self._up_at, self._ended + 2 * self.latest)
 
 
 class Resize(Trouble):
