@@ -6,15 +6,13 @@ python -m tests.bench.courier_idle --seconds 60
 from __future__ import annotations
 
 import argparse
-import shutil
-import tempfile
 import time
 from dataclasses import dataclass
 from pathlib import Path
 
 from tests.faults.crowd import gather
-from tests.faults.delivery_soak import stage
 from tests.faults.kinds import KINDS
+from tests.faults.staging import new_stage
 from tests.harness.loops import wait_for_owner
 from tests.tmux.faults import FaultyTmux
 
@@ -33,21 +31,17 @@ class Idle:
 
 def idle(seconds: float = 60.0) -> Idle:
     """Watch the loop of a fleet of four, as `fleet create` has started it, for so long."""
-    root = Path(tempfile.mkdtemp(prefix="cafleet-idle-"))
-    try:
-        with stage(root) as here:
-            faulty = FaultyTmux.installed(root / "counting", here.server)
-            here.cafleet.environment.update(faulty.variables("loop", "none"))
-            kinds = [KINDS["plain"]]
-            gather(here.cafleet, here.registry, here.server, here.recorders, kinds, 2)
-            pid = wait_for_owner(here.registry)
-            time.sleep(_SETTLING_SECONDS)
-            calls, before, began = faulty.calls("loop"), _cpu_seconds(pid), time.monotonic()
-            time.sleep(seconds)
-            used, passed = _cpu_seconds(pid) - before, time.monotonic() - began
-            return Idle(used / passed, _peak_mib(pid), faulty.calls("loop") - calls)
-    finally:
-        shutil.rmtree(root, ignore_errors=True)
+    with new_stage() as here:
+        faulty = FaultyTmux.installed(here.root / "counting", here.server)
+        here.cafleet.environment.update(faulty.variables("loop", "none"))
+        kinds = [KINDS["plain"]]
+        gather(here.cafleet, here.registry, here.server, here.recorders, kinds, 2)
+        pid = wait_for_owner(here.registry)
+        time.sleep(_SETTLING_SECONDS)
+        calls, before, began = faulty.calls("loop"), _cpu_seconds(pid), time.monotonic()
+        time.sleep(seconds)
+        used, passed = _cpu_seconds(pid) - before, time.monotonic() - began
+        return Idle(used / passed, _peak_mib(pid), faulty.calls("loop") - calls)
 
 
 def _cpu_seconds(pid: int) -> float:

@@ -6,21 +6,18 @@ python -m tests.bench.courier_panes --panes 50
 from __future__ import annotations
 
 import argparse
-import shutil
-import tempfile
 import time
 from collections.abc import Callable, Iterator
 from contextlib import closing, contextmanager
 from dataclasses import dataclass
-from pathlib import Path
 from statistics import median
 
 from cafleet import clock
 from cafleet.broker import messages
 from cafleet.store.connection import connect
 from tests.faults.crowd import Crowd, gather
-from tests.faults.delivery_soak import Stage, stage
 from tests.faults.kinds import KINDS
+from tests.faults.staging import Stage, new_stage
 from tests.harness.fleet import wait_until_resting
 from tests.harness.loops import wait_for_states
 from tests.harness.waiting import wait_for
@@ -126,14 +123,10 @@ class Panes:
 @contextmanager
 def resting_panes(count: int) -> Iterator[Panes]:
     """So many simulated agents at rest; all ends with the block."""
-    root = Path(tempfile.mkdtemp(prefix="cafleet-panes-"))
-    try:
-        with stage(root) as here:
-            kinds = [KINDS["plain"]]
-            crowd = gather(here.cafleet, here.registry, here.server, here.recorders, kinds, count)
-            yield Panes(here, crowd)
-    finally:
-        shutil.rmtree(root, ignore_errors=True)
+    with new_stage() as here:
+        kinds = [KINDS["plain"]]
+        crowd = gather(here.cafleet, here.registry, here.server, here.recorders, kinds, count)
+        yield Panes(here, crowd)
 
 
 def _timed(work: Callable[[], object]) -> float:

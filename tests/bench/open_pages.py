@@ -7,19 +7,16 @@ from __future__ import annotations
 
 import argparse
 import asyncio
-import shutil
-import tempfile
 import time
 from collections import Counter
 from collections.abc import Iterator
 from contextlib import closing
 from dataclasses import dataclass, field
-from pathlib import Path
 
 from tests.bench.budget import Result
 from tests.faults.crowd import Crowd, gather
-from tests.faults.delivery_soak import stage
 from tests.faults.kinds import KINDS
+from tests.faults.staging import new_stage
 from tests.harness.loops import wait_for_owner
 from tests.harness.registry import Registry
 from tests.harness.web import WebServer, serving
@@ -119,18 +116,14 @@ class _Page:
 
 def idle_pages(pages: int, seconds: float) -> Cost:
     """Serve so many pages of one fleet of five with a live loop for so long."""
-    root = Path(tempfile.mkdtemp(prefix="cafleet-pages-"))
-    try:
-        with stage(root) as here:
-            kinds = [KINDS["plain"]]
-            crowd = gather(here.cafleet, here.registry, here.server, here.recorders, kinds, 3)
-            _fill(here.registry, crowd)
-            wait_for_owner(here.registry)
-            with serving(here.cafleet) as server:
-                watched = [_Page(server.port, crowd.fleet_id) for _ in range(pages)]
-                return asyncio.run(_watch(watched, server, seconds))
-    finally:
-        shutil.rmtree(root, ignore_errors=True)
+    with new_stage() as here:
+        kinds = [KINDS["plain"]]
+        crowd = gather(here.cafleet, here.registry, here.server, here.recorders, kinds, 3)
+        _fill(here.registry, crowd)
+        wait_for_owner(here.registry)
+        with serving(here.cafleet) as server:
+            watched = [_Page(server.port, crowd.fleet_id) for _ in range(pages)]
+            return asyncio.run(_watch(watched, server, seconds))
 
 
 async def _watch(pages: list[_Page], server: WebServer, seconds: float) -> Cost:

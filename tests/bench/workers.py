@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import shutil
 import subprocess
 import sys
-import tempfile
 import time
 from collections import Counter
 from collections.abc import Iterator
@@ -14,8 +12,8 @@ from statistics import median
 
 from tests.bench.budget import Result
 from tests.faults.crowd import gather
-from tests.faults.delivery_soak import Stage, stage
 from tests.faults.kinds import Kind
+from tests.faults.staging import Stage, new_stage
 from tests.harness.loops import wait_for_owner
 from tests.harness.registry import Registry
 
@@ -32,20 +30,16 @@ def measure(messages: int, rounds: int) -> Iterator[Result]:
     """
     each = messages // WORKERS
     pairs, wrong = [], 0
-    root = Path(tempfile.mkdtemp(prefix="cafleet-workers-"))
-    try:
-        with stage(root) as here:
-            kinds = [Kind(name="busy", switches={"work_seconds": 3600.0})]
-            crowd = gather(here.cafleet, here.registry, here.server, here.recorders, kinds, MEMBERS)
-            members = [agent.member_id for agent in crowd.agents]
-            wait_for_owner(here.registry)
-            for _ in range(rounds):
-                bare, refused = _rate("bare", here, members, each)
-                own, failed = _rate("program", here, members, each)
-                pairs.append((own, bare))
-                wrong += refused + failed + _lost_or_doubled(here.registry, each)
-    finally:
-        shutil.rmtree(root, ignore_errors=True)
+    with new_stage() as here:
+        kinds = [Kind(name="busy", switches={"work_seconds": 3600.0})]
+        crowd = gather(here.cafleet, here.registry, here.server, here.recorders, kinds, MEMBERS)
+        members = [agent.member_id for agent in crowd.agents]
+        wait_for_owner(here.registry)
+        for _ in range(rounds):
+            bare, refused = _rate("bare", here, members, each)
+            own, failed = _rate("program", here, members, each)
+            pairs.append((own, bare))
+            wrong += refused + failed + _lost_or_doubled(here.registry, each)
     yield Result(
         what=f"{WORKERS} workers sending {messages:,} messages: rate against bare inserts",
         value=median(own / bare for own, bare in pairs),

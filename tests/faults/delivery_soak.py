@@ -10,29 +10,22 @@ from __future__ import annotations
 import argparse
 import os
 import random
-import shutil
 import signal
 import sys
-import tempfile
 import threading
 import time
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager, suppress
+from collections.abc import Callable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
-from pathlib import Path
 
 from tests.faults import witness
 from tests.faults.crowd import Agent, Crowd, gather
 from tests.faults.kinds import KINDS, Kind
 from tests.faults.posting import Letter, Posting, Reading, patience
+from tests.faults.staging import Stage, new_stage
 from tests.faults.troubles import TROUBLES, Trouble
-from tests.harness.environment import private_environment
-from tests.harness.journals import Recorders
-from tests.harness.loops import end_loops, loops, owner
-from tests.harness.program import Program
-from tests.harness.registry import Registry
-from tests.harness.tmux import TmuxServer
+from tests.harness.loops import loops, owner
 
 # With nobody to make trouble, all that is owed has to be settled in this time.
 QUIET_SECONDS = 120.0
@@ -79,41 +72,6 @@ class Figures:
     seconds: float = 0.0
     doubts: Counter[str] = field(default_factory=Counter)
     faults: list[str] = field(default_factory=list)
-
-
-@dataclass(frozen=True)
-class Stage:
-    """Where a soak happens: everything below ``root``, and a tmux server of its own."""
-
-    root: Path
-    cafleet: Program
-    server: TmuxServer
-    recorders: Recorders
-    registry: Registry
-
-
-@contextmanager
-def stage(root: Path) -> Iterator[Stage]:
-    """A fresh one; all that it has started is ended afterwards."""
-    recorders = Recorders.installed(root / "recorders")
-    server = TmuxServer(private_environment(root, recorders))
-    work = root / "work"
-    work.mkdir()
-    registry = Registry(root / "data" / "fleet.db")
-    environment = {
-        **server.environment,
-        "CAFLEET_DATABASE_URL": registry.url,
-        # A wake would be one more text in the journals, and is another subject.
-        "CAFLEET_MONITOR_WAKE_INTERVAL": "0",
-    }
-    cafleet = Program(environment, server, work)
-    try:
-        cafleet.run("setup").ok()
-        yield Stage(root, cafleet, server, recorders, registry)
-    finally:
-        end_loops(root)
-        server.close()
-    registry.check()
 
 
 class Soak:
@@ -352,15 +310,8 @@ def main() -> int:
             rate=wanted.rate,
             kill_seconds=wanted.kill_seconds,
         )
-        root = Path(tempfile.mkdtemp(prefix="cafleet-soak-"))
-        try:
-            with stage(root) as here:
-                figures = Soak(here, plan).run()
-        finally:
-            if wanted.keep:
-                print(f"kept: {root}", file=sys.stderr)
-            else:
-                shutil.rmtree(root, ignore_errors=True)
+        with new_stage(keep=wanted.keep) as here:
+            figures = Soak(here, plan).run()
         print(line(figures), flush=True)
         for fault in figures.faults:
             print(f"  FAULT {fault}", flush=True)

@@ -6,15 +6,12 @@ python -m tests.faults.loop_race --rounds 50
 from __future__ import annotations
 
 import argparse
-import shutil
 import sys
-import tempfile
 import time
 from collections.abc import Sequence
-from pathlib import Path
 from subprocess import Popen
 
-from tests.faults.delivery_soak import stage
+from tests.faults.staging import new_stage
 from tests.harness.crew import CrewMaker
 from tests.harness.database import Database
 from tests.harness.loops import owner
@@ -65,19 +62,15 @@ def main() -> int:
     parser.add_argument("--rounds", type=int, default=50)
     parser.add_argument("--loops", type=int, default=2, help="that are started at once")
     wanted = parser.parse_args()
-    root = Path(tempfile.mkdtemp(prefix="cafleet-race-"))
     faults = 0
-    try:
-        with stage(root) as here:
-            fleet = CrewMaker(here.registry, here.server, here.recorders).make()
-            for number in range(wanted.rounds):
-                try:
-                    let_race(here.cafleet, here.registry, wanted.loops, fleet.fleet_id)
-                except AssertionError as fault:
-                    faults += 1
-                    print(f"  FAULT in round {number}: {fault}", flush=True)
-    finally:
-        shutil.rmtree(root, ignore_errors=True)
+    with new_stage() as here:
+        fleet = CrewMaker(here.registry, here.server, here.recorders).make()
+        for number in range(wanted.rounds):
+            try:
+                let_race(here.cafleet, here.registry, wanted.loops, fleet.fleet_id)
+            except AssertionError as fault:
+                faults += 1
+                print(f"  FAULT in round {number}: {fault}", flush=True)
     of = f"{wanted.rounds} × {wanted.loops} loops at once"
     print(f"{of}: exactly one has run in {wanted.rounds - faults}")
     return 1 if faults else 0

@@ -12,11 +12,9 @@ import argparse
 import itertools
 import os
 import random
-import shutil
 import signal
 import subprocess
 import sys
-import tempfile
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
@@ -25,8 +23,8 @@ from pathlib import Path
 
 from tests.faults.accounts import Account, faults
 from tests.faults.crowd import gather
-from tests.faults.delivery_soak import Stage, stage
 from tests.faults.kinds import KINDS
+from tests.faults.staging import Stage, new_stage
 from tests.faults.worker import STOP, journal, notes
 from tests.harness.loops import loops, owner
 
@@ -268,15 +266,8 @@ def main() -> int:
         seed=wanted.seed,
         life=wanted.life,
     )
-    root = Path(tempfile.mkdtemp(prefix="cafleet-soak-"))
-    try:
-        with stage(root) as here:
-            figures = Soak(here, plan).run()
-    finally:
-        if wanted.keep:
-            print(f"kept: {root}", file=sys.stderr)
-        else:
-            shutil.rmtree(root, ignore_errors=True)
+    with new_stage(keep=wanted.keep) as here:
+        figures = Soak(here, plan).run()
     print(figures.line(), flush=True)
     for fault in figures.faults:
         print(f"  FAULT {fault}", flush=True)

@@ -9,8 +9,9 @@ from pathlib import Path
 
 import pytest
 
-from tests.faults.delivery_soak import Plan, Soak, line, stage
+from tests.faults.delivery_soak import Plan, Soak, line
 from tests.faults.kinds import KINDS
+from tests.faults.staging import stage
 
 SENDS_PER_KIND = 8
 _NAMES = list(KINDS)

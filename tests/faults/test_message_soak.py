@@ -11,8 +11,8 @@ from typing import Any
 import pytest
 
 from tests.faults.accounts import Account, faults
-from tests.faults.delivery_soak import stage
 from tests.faults.message_soak import Plan, Soak
+from tests.faults.staging import stage
 from tests.harness.registry import Registry, database_at_head, registry
 
 __all__ = ["database_at_head", "registry"]
