@@ -78,6 +78,8 @@ OWED = frozenset(
 """The states in which a notice is still due; the same list stands in the index of what is owed."""
 RECIPIENT_LEFT = "recipient deregistered"
 """The reason of the last change of a notice that is due no more, since there is nobody to tell."""
+PANE_LOCKED = "another process is typing into the pane"
+"""The reason of a hold while another process has the lock of the pane."""
 
 
 class ScreenState(StrEnum):

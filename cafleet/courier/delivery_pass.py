@@ -23,7 +23,7 @@ from cafleet.courier.payloads import marker, notices, uncut
 from cafleet.courier.submission import Draft, Fate, Outcome, submit, type_and_submit
 from cafleet.errors import IntegrityError, MultiplexerError, PaneLockedError
 from cafleet.panes import Multiplexer, multiplexer, pane_lock
-from cafleet.records import DeliveryState, ScreenState
+from cafleet.records import PANE_LOCKED, DeliveryState, ScreenState
 from cafleet.store import Connection
 from cafleet.store.rows import OwedRow
 
@@ -123,7 +123,7 @@ class Pass:
             own.enter_context(pane_lock(target.socket, target.pane, limit=0))
         except MultiplexerError as error:
             locked = isinstance(error, PaneLockedError)
-            reason = "another process is typing into the pane" if locked else str(error)
+            reason = PANE_LOCKED if locked else str(error)
             self._postpone(target, DeliveryState.HELD, reason)
             self._ended(target.member_id, Ending.SERVED)
             return False

@@ -11,12 +11,9 @@ from cafleet.broker import deliveries, members
 from cafleet.courier.liveness import is_running
 from cafleet.errors import MultiplexerError
 from cafleet.panes import pane_lock_path
-from cafleet.records import OWED, DeliveryState, LifeLine, MemberStatus, ScreenState
+from cafleet.records import OWED, PANE_LOCKED, DeliveryState, LifeLine, MemberStatus, ScreenState
 from cafleet.store import Connection
 from cafleet.store.rows import DeliveryRow
-
-# What a pass notes of a pane whose lock it does not get.
-_LOCKED = "another process is typing into the pane"
 
 
 class Prospect(msgspec.Struct, frozen=True, kw_only=True):
@@ -58,7 +55,7 @@ def _prospect(conn: Connection, line: LifeLine, row: DeliveryRow, *, unserved: b
 
 
 def _lock_file(conn: Connection, line: LifeLine) -> str | None:
-    if line.state is not DeliveryState.HELD or line.reason != _LOCKED:
+    if line.state is not DeliveryState.HELD or line.reason != PANE_LOCKED:
         return None
     member = members.find(conn, member_id=line.to_member_id)
     placement = None if member is None else member.placement
