@@ -13,6 +13,8 @@ from tests.harness.tmux import TmuxServer
 
 # Later than this after the paste, a look and the Enter behind it may already be on their way.
 LATEST_SECONDS = 0.8
+# An agent that has not started by then is started once more.
+_START_SECONDS = 8.0
 
 
 class Trouble:
@@ -104,25 +106,27 @@ class Crash(_AfterPaste):
 
     def hear(self, now: float, news: list[dict[str, Any]]) -> None:
         for event in news:
-            if event["event"] == "start":
-                # What it is told before it reads its control file it never obeys.
-                self._up_at = event["at"] + 1
             if event["event"] == "crashed":
                 self._crashed = event["at"]
                 self._restart_at = event["at"] + self.rng.uniform(1, 5)
+            if event["event"] == "start" and self._crashed is not None:
+                # What it is told before it reads its control file it never obeys.
+                self._up_at = event["at"] + 1
+                self.agent.spans.append((self._crashed, self._up_at, "crash"))
+                self._crashed = None
         if self._crashed is not None and now >= self._restart_at:
             self._restart(now)
+            self._restart_at = now + _START_SECONDS
 
     def _restart(self, now: float) -> None:
-        assert self._crashed is not None
         screen = self.server.screen(self.agent.pane)
         _, _, after = re.sub(r"(?m)^[#$] ", "\0", screen).partition("\0")
         if "[cafleet" in after:
             self.agent.events.append({"at": now, "event": "shell", "text": after})
+        # The shell's line may hold something already.
+        self.server.run("send-keys", "-t", self.agent.pane, "C-c")
         self.server.run("send-keys", "-t", self.agent.pane, "-l", shlex.join(self.agent.command))
         self.server.enter(self.agent.pane)
-        self.agent.spans.append((self._crashed, now + 1, "crash"))
-        self._crashed, self._up_at = None, float("inf")
 
     def end(self, now: float) -> None:
         super().end(now)
