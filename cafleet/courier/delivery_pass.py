@@ -193,7 +193,7 @@ class Pass:
         for target in targets:
             rows = [row for row in chosen[target.pane] if row.message_id in marked]
             if rows:
-                drafts[target.pane] = self._draft(target, rows)
+                drafts[target.pane] = self._draft(target, rows, seen[target.pane].program)
         return drafts
 
     def _typable(self, target: Target, sight: Sight) -> list[OwedRow]:
@@ -214,10 +214,11 @@ class Pass:
         held = None if row.held_since is None else clock.seconds_since(row.held_since, self._now())
         return 0 < self._hold_timeout <= (held or 0)
 
-    def _draft(self, target: Target, rows: Sequence[OwedRow]) -> Draft:
+    def _draft(self, target: Target, rows: Sequence[OwedRow], program: str = "") -> Draft:
         return Draft(
             target=target,
             text=notices(rows, self._max_text_len),
+            program=program,
             marker=marker(rows[-1]),
             parts=uncut(rows),
             message_ids=[row.message_id for row in rows],

@@ -41,6 +41,11 @@ class Sight(msgspec.Struct, frozen=True, kw_only=True):
     unanswered: bool = False
 
     @property
+    def program(self) -> str:
+        """What runs in the pane; empty where nobody could look."""
+        return "" if self.picture is None else self.picture.command
+
+    @property
     def owed_state(self) -> DeliveryState:
         """What a notice is that cannot be typed because of this sight."""
         if self.unreachable or self.look.state is ScreenState.GONE:

@@ -56,13 +56,15 @@ class Outcome(msgspec.Struct, frozen=True, kw_only=True):
 class Draft(msgspec.Struct, frozen=True, kw_only=True):
     """A text for one pane.
 
-    ``marker`` is what nothing else can have put into the transcript, if the text has such parts.
+    ``program`` is the one that was seen at rest in the pane, and ``marker`` what nothing else can
+    have put into the transcript, if the text has such parts.
     ``parts`` are the heads and bodies of what it tells, before they were cut, and ``message_ids``
     the messages, if any.
     """
 
     target: Target
     text: str
+    program: str = ""
     marker: tuple[str, ...] = ()
     parts: list[tuple[str, str]] = []
     message_ids: list[int] = []
@@ -162,7 +164,10 @@ def type_and_submit(
 
     The caller holds the panes' locks and has just found them at rest.
     """
-    failed = mux.paste({pane: draft.text for pane, draft in drafts.items()})
+    failed = mux.paste(
+        {pane: draft.text for pane, draft in drafts.items()},
+        {pane: draft.program for pane, draft in drafts.items()},
+    )
     refused = {
         pane: Outcome(fate=Fate.REFUSED, evidence=str(error), gone=isinstance(error, PaneGoneError))
         for pane, error in failed.items()

@@ -70,7 +70,8 @@ class Waker:
                 return None
             self._reports.mended("monitor")
             watched, director = self._watch(conn, active, database_id)
-            draft = Draft(target=target, text=wake_line(self._fleet_id, watched, director))
+            line = wake_line(self._fleet_id, watched, director)
+            draft = Draft(target=target, text=line, program=sight.program)
             with self._halt.typing():
                 [outcomes] = type_and_submit(mux, {target.pane: draft})
                 outcome = outcomes[target.pane]

@@ -83,7 +83,7 @@ def _type(target: Target, line: str) -> None:
         sight = look_for_rest(mux, [target])[target.pane]
         if not is_at_rest(sight):
             raise _refusal(target, sight)
-        draft = Draft(target=target, text=f"{line.rstrip()} ")
+        draft = Draft(target=target, text=f"{line.rstrip()} ", program=sight.program)
         [outcomes] = type_and_submit(mux, {target.pane: draft})
     outcome = outcomes[target.pane]
     if outcome.fate is Fate.REFUSED:

@@ -104,10 +104,13 @@ class Multiplexer(Protocol):
         """Look at the panes, all at one instant, without any effect on them."""
         ...
 
-    def paste(self, texts: Mapping[str, str]) -> dict[str, MultiplexerError]:
+    def paste(
+        self, texts: Mapping[str, str], programs: Mapping[str, str] | None = None
+    ) -> dict[str, MultiplexerError]:
         """Hand each pane its text as a paste, exactly as it is; only failures are returned.
 
-        A pane that is dead or takes no input is a failure and gets nothing. After a
+        A pane that is dead, takes no input, or runs another program than the one that ``programs``
+        has for it (``command`` in a picture), is a failure and gets nothing. After a
         MultiplexerTimeoutError the text may have arrived or not, after any other it has not.
         """
         ...

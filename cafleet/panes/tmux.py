@@ -60,8 +60,10 @@ class Tmux:
     def pictures(self, panes: Sequence[str]) -> dict[str, Picture | MultiplexerError]:
         return pictures.take(self._socket, panes)
 
-    def paste(self, texts: Mapping[str, str]) -> dict[str, MultiplexerError]:
-        return typist.paste(self._socket, texts)
+    def paste(
+        self, texts: Mapping[str, str], programs: Mapping[str, str] | None = None
+    ) -> dict[str, MultiplexerError]:
+        return typist.paste(self._socket, texts, programs or {})
 
     def enter(self, panes: Sequence[str]) -> dict[str, MultiplexerError]:
         return typist.enter(self._socket, panes)

@@ -8,12 +8,14 @@ programs would take it for text.
 
 tmux 3.3a crashes, with every session in it, when something is pasted into a dead pane (one kept by
 ``remain-on-exit``), and drops silently what is pasted into a pane whose input is off. Hence the
-condition, which the server evaluates in the same breath as the paste.
+condition, which the server evaluates in the same breath as the paste. It also holds the program in
+the pane to what was seen there: a shell that has come into its place would run a pasted text.
 """
 
 from __future__ import annotations
 
 import os
+import re
 import threading
 from collections.abc import Mapping, Sequence
 
@@ -28,12 +30,16 @@ _LOADERS = 4
 _TAKES_INPUT = "#{==:#{pane_dead}#{pane_input_off},00}"
 # In copy mode tmux 3.3a asks that mode's screen whether to bracket, and does not.
 _TAKES_PASTES = "#{==:#{pane_dead}#{pane_input_off}#{?pane_in_mode,1,0},000}"
+# A name of other characters could mean something in a format; its program is not held to it.
+_PLAIN_NAME = re.compile(r"[A-Za-z0-9_.+-]+")
 
 
-def paste(socket: str, texts: Mapping[str, str]) -> dict[str, MultiplexerError]:
+def paste(
+    socket: str, texts: Mapping[str, str], programs: Mapping[str, str]
+) -> dict[str, MultiplexerError]:
     """Paste each pane's text into it; returns the failures.
 
-    An empty text is no paste at all, and so no failure. A text with a lone surrogate is refused,
+    ``programs`` are those that run in the panes, where that is known. An empty text is no paste at all, and so no failure. A text with a lone surrogate is refused,
     since no bytes stand for it.
     """
     failed: dict[str, MultiplexerError] = {}
@@ -58,12 +64,18 @@ def paste(socket: str, texts: Mapping[str, str]) -> dict[str, MultiplexerError]:
         _FLAGS,
         then=lambda pane: _guarded(
             pane,
-            _TAKES_PASTES,
+            _condition(programs.get(pane, "")),
             f"paste-buffer -p -r -d -b {buffers[pane]} -t {pane}",
             f"delete-buffer -b {buffers[pane]}",
         ),
     )
     return failed | _refusals(replies)
+
+
+def _condition(program: str) -> str:
+    if not _PLAIN_NAME.fullmatch(program):
+        return _TAKES_PASTES
+    return f"#{{&&:{_TAKES_PASTES},#{{==:#{{pane_current_command}},{program}}}}}"
 
 
 def enter(socket: str, panes: Sequence[str]) -> dict[str, MultiplexerError]:
@@ -146,5 +158,7 @@ def _refusals(replies: Mapping[str, Reply | MultiplexerError]) -> dict[str, Mult
         elif reply.values["pane_in_mode"] not in ("", "0"):
             failed[pane] = MultiplexerError(f"pane {pane} is in copy mode; leave that with q")
         else:
-            failed[pane] = MultiplexerError(f"tmux did not type into pane {pane}; try again")
+            failed[pane] = MultiplexerError(
+                f"tmux did not type into pane {pane}, where another program may run by now; try again"
+            )
     return failed

@@ -176,3 +176,19 @@ def test_without_a_server_every_pane_fails(mux: Multiplexer, tmux_server: TmuxSe
         assert list(failed) == ["%0", "%1"]
         assert "no tmux server answers" in str(failed["%0"])
         assert not isinstance(failed["%0"], PaneGoneError)
+
+
+def test_what_is_meant_for_one_program_is_given_to_no_other(
+    mux: Multiplexer, recorder: ByteRecorders
+) -> None:
+    pane = recorder.session()
+    picture = mux.pictures([pane])[pane]
+    assert not isinstance(picture, MultiplexerError)
+    failed = mux.paste({pane: "touch made"}, {pane: f"{picture.command}x"})
+    assert "another program" in str(failed[pane])
+    assert mux.paste({pane: "hi"}, {pane: picture.command}) == {}
+    # A name that is no plain word is no reason to type nothing, and means nothing to tmux.
+    for odd in ("a b", "x,1}", "#{pane_id}", "it's", ""):
+        assert mux.paste({pane: "."}, {pane: odd}) == {}
+    recorder.expect(pane, b"hi.....")
+    assert recorder.server.run("list-buffers") == ""
