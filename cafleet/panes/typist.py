@@ -39,8 +39,8 @@ def paste(
 ) -> dict[str, MultiplexerError]:
     """Paste each pane's text into it; returns the failures.
 
-    ``programs`` are those that run in the panes, where that is known. An empty text is no paste at all, and so no failure. A text with a lone surrogate is refused,
-    since no bytes stand for it.
+    ``programs`` are those that run in the panes, where that is known. An empty text is no paste at
+    all, and so no failure. A text with a lone surrogate is refused, since no bytes stand for it.
     """
     failed: dict[str, MultiplexerError] = {}
     data: dict[str, bytes] = {}
