@@ -101,13 +101,17 @@ def test_a_draft_is_left_untouched(stage: Stage, member: Member, draft: str) -> 
         stage.server.paste(member.pane, draft)
     else:
         stage.write(member, draft)
-    wait_for(
-        lambda: stage.look(member).composer.split() == draft.split(), "the draft stands there whole"
-    )
-    look = stage.wait_for_state(member, ScreenState.DRAFT)
+
+    def whole() -> str:
+        # A menu that opens is drawn in several steps.
+        composer = stage.look(member).composer
+        return composer if composer.split() == draft.split() else ""
+
+    composer = wait_for(whole, "the draft stands there whole")
+    stage.wait_for_state(member, ScreenState.DRAFT)
     held = stage.send(member, "when you are done", "--urgent")
     assert (held.state, str(held.reason).partition(":")[0]) == ("held", "draft")
-    assert stage.look(member).composer == look.composer
+    assert wait_for(whole, "the draft still stands there") == composer
     # Backspaces do not join lines everywhere, and Ctrl-C in a menu is not the same everywhere.
     stage.keys(member, *(["C-c"] if "\n" in draft else ["BSpace"] * len(draft)))
     assert stage.wait_for_turns(member, before) == [f"{held.head}\nwhen you are done"]
