@@ -17,6 +17,8 @@ settings.load_profile("cafleet")
 
 # The program leaves a signal that is ignored, under nohup perhaps, ignored; its tests send it.
 signal.signal(signal.SIGHUP, signal.SIG_DFL)
+if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 
 _LONGEST = (
     "test_field_cases_crashes",

@@ -193,7 +193,8 @@ def test_an_unwritable_place_is_named_and_not_recorded(
 def test_without_a_home(cafleet: Program, fresh: Database, value: str, tmp_path: Path) -> None:
     done = cafleet.run("setup", env={"HOME": value})
     assert done.exit_code == 1
-    assert "claude: there is no home folder; set HOME to an absolute path" in done.stderr
+    told = f"the home folder is {value!r}, which is not an absolute path; set HOME to one"
+    assert f"claude: {told}" in done.stderr
     assert fresh.rows(INSTALLS) == []
     places = {
         name: str(tmp_path / name)
@@ -201,7 +202,7 @@ def test_without_a_home(cafleet: Program, fresh: Database, value: str, tmp_path:
     }
     again = cafleet.run("setup", env={"HOME": value, **places})
     # opencode looks for skills in the home folder whatever its variable says.
-    assert again.stderr.count("there is no home folder") == 1
+    assert again.stderr.count(told) == 1
     assert [agent for agent, _, _ in fresh.rows(INSTALLS)] == ["claude", "codex"]
 
 

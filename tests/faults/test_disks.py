@@ -16,7 +16,6 @@ from tests.harness.program import Program, assert_refused
 from tests.harness.registry import Registry, database_at_head, registry
 from tests.harness.tmux import TmuxServer
 from tests.harness.waiting import wait_for
-from tests.sql.test_unusable_files import run_unprivileged
 
 __all__ = ["database_at_head", "registry"]
 
@@ -180,9 +179,9 @@ def test_a_file_or_folder_that_may_not_be_written(
     before = registry.path.read_bytes()
     try:
         for words in WRITES:
-            assert_refused(run_unprivileged(cafleet, *words), 1, "; ")
+            assert_refused(cafleet.run_unprivileged(*words), 1, "; ")
         for words in READS:
-            result = run_unprivileged(cafleet, *words)
+            result = cafleet.run_unprivileged(*words)
             assert result.exit_code == 0 or len(result.stderr.splitlines()) == 1
         assert registry.path.read_bytes() == before
     finally:

@@ -15,7 +15,7 @@ from tests.harness.racing import race
 from tests.sql.databases import opened, rows
 
 WRITERS = 12
-SECONDS = 6.0
+SECONDS = 4.0
 
 
 def write_again_and_again(path: str) -> tuple[int, float]:
