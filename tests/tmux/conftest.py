@@ -38,3 +38,9 @@ def crew(
     """Makes fleets in a registry that the program is given."""
     cafleet.environment["CAFLEET_DATABASE_URL"] = registry.url
     return CrewMaker(registry, tmux_server, recorders)
+
+
+@pytest.fixture
+def own_runtime(cafleet: Program, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The test's own process locks panes where the programs do."""
+    monkeypatch.setenv("XDG_RUNTIME_DIR", cafleet.environment["XDG_RUNTIME_DIR"])

@@ -123,12 +123,6 @@ class Woken:
         return row
 
 
-@pytest.fixture
-def own_runtime(cafleet: Program, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The test's own process locks panes where the programs do."""
-    monkeypatch.setenv("XDG_RUNTIME_DIR", cafleet.environment["XDG_RUNTIME_DIR"])
-
-
 def test_a_wake_tells_of_none_of_one_and_of_several(
     crew: CrewMaker, registry: Registry, own_runtime: None
 ) -> None:
