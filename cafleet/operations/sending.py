@@ -77,9 +77,7 @@ def _follow(
         _tell_stored(error, message)
         raise
     if wait is not None and message_ids:
-        rows = _wait(conn, message, message_ids, wait, warnings)
-        # Its recipient may have acknowledged it meanwhile.
-        message = messages.get(conn, message_id=message.message_id)
+        message, rows = _wait(conn, message, message_ids, wait, warnings)
     return Sent(
         message=message,
         deliveries=deliveries.notices(rows),
@@ -97,8 +95,8 @@ def _wait(
     message_ids: Sequence[int],
     wait: Wait,
     warnings: Sequence[str],
-) -> Sequence[DeliveryRow]:
-    """Wait as asked; what the deliveries have come to."""
+) -> tuple[MessageRecord, Sequence[DeliveryRow]]:
+    """Wait as asked; what the message and its deliveries have come to."""
     from cafleet.courier.waiting import WaitError, wait_for_state
 
     try:
@@ -110,7 +108,9 @@ def _wait(
             wanted=wait.wanted,
             seconds=wait.seconds,
         )
-        return deliveries.standing(conn, message_ids=message_ids)
+        # Its recipient may have acknowledged it meanwhile.
+        message = messages.get(conn, message_id=message.message_id)
+        return message, deliveries.standing(conn, message_ids=message_ids)
     except WaitError as error:
         # What is known of the courier may be the whole reason.
         for warning in warnings:
