@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from playwright.sync_api import Page, expect
+from playwright.sync_api import Locator, Page, expect
 
 from tests.harness.program import Program
 from tests.harness.registry import Registry
@@ -184,14 +184,20 @@ def test_no_fleets(registry: Registry, window: Page) -> None:
     expect(window.get_by_role("main").get_by_role("link")).to_have_count(1)
 
 
-def test_the_end_stays_in_view_while_the_composer_grows(
-    program: Program, registry: Registry, window: Page
-) -> None:
+def entries_at_the_end(registry: Registry, window: Page) -> Locator:
+    """A timeline that is longer than its window, the newest message in view."""
     registry.crew("ann", "bob")
     past_messages(registry, 40)
     window.goto(FLEET)
     entries = window.locator(".entry")
     expect(entries.last).to_be_in_viewport(ratio=1)
+    return entries
+
+
+def test_the_end_stays_in_view_while_the_composer_grows(
+    program: Program, registry: Registry, window: Page
+) -> None:
+    entries = entries_at_the_end(registry, window)
     text = window.get_by_label("Message", exact=True)
     text.press_sequentially("@ann")
     low = text.bounding_box()
@@ -218,11 +224,7 @@ def test_the_end_stays_in_view_while_the_composer_grows(
 def test_a_reader_of_the_past_stays_there_while_the_composer_grows(
     program: Program, registry: Registry, window: Page
 ) -> None:
-    registry.crew("ann", "bob")
-    past_messages(registry, 40)
-    window.goto(FLEET)
-    entries = window.locator(".entry")
-    expect(entries.last).to_be_in_viewport(ratio=1)
+    entries = entries_at_the_end(registry, window)
     window.get_by_role("region", name="Messages").evaluate("(each) => (each.scrollTop = 400)")
     before = entries.nth(10).evaluate(TOP)
     text = window.get_by_label("Message", exact=True)
