@@ -9,9 +9,11 @@ import time
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager, suppress
 
-# How often the first in line looks whether the database is free, as it is for a moment between any
-# two transactions of whoever writes.
-_LOOK_SECONDS = 0.005
+# The first in line looks whether the database is free, as it is for a moment between any two
+# transactions of whoever writes: seldom at first, for most need one look, and twice as often each
+# time, for a greedy writer leaves short moments.
+_FIRST_LOOK_SECONDS = 0.005
+_LAST_LOOK_SECONDS = 0.0001
 
 
 @contextmanager
@@ -40,7 +42,7 @@ def turn(conn: sqlite3.Connection, seconds: float) -> Iterator[None]:
 
 def _begin(conn: sqlite3.Connection, seconds: float, usual: float) -> None:
     """Begin as soon as nobody else writes; the busy timeout is the usual one afterwards."""
-    ends = time.monotonic() + seconds
+    ends, look = time.monotonic() + seconds, _FIRST_LOOK_SECONDS
     conn.execute("PRAGMA busy_timeout = 0")
     try:
         while True:
@@ -50,7 +52,8 @@ def _begin(conn: sqlite3.Connection, seconds: float, usual: float) -> None:
             except sqlite3.OperationalError as failure:
                 if not _is_busy(failure) or time.monotonic() >= ends:
                     raise
-            time.sleep(_LOOK_SECONDS)
+            time.sleep(look)
+            look = max(look / 2, _LAST_LOOK_SECONDS)
     finally:
         conn.execute(f"PRAGMA busy_timeout = {round(usual * 1000)}")
 
