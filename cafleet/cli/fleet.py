@@ -12,8 +12,8 @@ from cafleet.cli.output import say
 from cafleet.cli.parser import Command, SubjectCommand
 from cafleet.cli.session import open_session
 from cafleet.present import fleet_text as texts
-from cafleet.present.wire import DeletedFleetWire, created_fleet, shaped, to_json
-from cafleet.records import CodingAgent
+from cafleet.present.wire import DeletedFleetWire, created_fleet, shaped, shaped_all, to_json
+from cafleet.records import CodingAgent, FleetRecord, FleetSummary
 
 app = typer.Typer()
 
@@ -72,7 +72,7 @@ def list_(json: Json = False) -> None:
     from cafleet.broker import fleets
 
     with open_session() as conn:
-        found = fleets.list_fleets(conn)
+        found = shaped_all(fleets.list_fleets(conn), FleetSummary)
     say(to_json(found) if json else texts.listed(found))
 
 
@@ -82,7 +82,7 @@ def show(fleet_id: FleetId, json: Json = False) -> None:
     from cafleet.broker import fleets
 
     with open_session() as conn:
-        fleet = fleets.get(conn, fleet_id=fleet_id)
+        fleet = shaped(fleets.get(conn, fleet_id=fleet_id), FleetRecord)
     say(to_json(fleet) if json else texts.shown(fleet))
 
 

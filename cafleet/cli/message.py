@@ -23,13 +23,14 @@ from cafleet.present.wire import (
     SentWire,
     count_states,
     life,
+    shaped,
+    shaped_all,
     to_json,
 )
-from cafleet.records import WaitState
+from cafleet.records import MessageRecord, WaitState
 
 if TYPE_CHECKING:
     from cafleet.operations.sending import Wait
-    from cafleet.records import MessageRecord
     from cafleet.store import Connection
 
 app = typer.Typer()
@@ -107,7 +108,8 @@ def send(
         )
     for warning in sent.warnings:
         warn(warning)
-    outcome = SentWire(message=sent.message, delivery=sent.deliveries[sent.message.message_id])
+    message = shaped(sent.message, MessageRecord)
+    outcome = SentWire(message=message, delivery=sent.deliveries[message.message_id])
     say(to_json(outcome) if json else texts.sent(outcome, max_text_len))
 
 
@@ -136,7 +138,7 @@ def broadcast(
     for warning in sent.warnings:
         warn(warning)
     outcome = BroadcastWire(
-        message=sent.message,
+        message=shaped(sent.message, MessageRecord),
         recipients=len(sent.deliveries),
         deliveries=count_states(sent.deliveries.values()),
     )
@@ -150,7 +152,7 @@ def poll(member_id: MemberId, json: Json = False) -> None:
 
     max_text_len = settings.max_text_len()
     with open_session() as conn:
-        pending = messages.poll(conn, member_id=member_id)
+        pending = shaped_all(messages.poll(conn, member_id=member_id), MessageRecord)
         say(to_json(pending) if json else texts.polled(member_id, pending, max_text_len))
         if pending:
             _mark_seen(conn, pending)
@@ -175,13 +177,14 @@ def wait(
 
     max_text_len = settings.max_text_len()
     with open_session() as conn:
-        pending = wait_for_message(
+        found = wait_for_message(
             conn,
             database=settings.database_path(),
             member_id=member_id,
             from_member_id=sender_id,
             seconds=timeout,
         )
+        pending = shaped_all(found, MessageRecord)
         say(to_json(pending) if json else texts.polled(member_id, pending, max_text_len))
         _mark_seen(conn, pending)
 
@@ -193,7 +196,8 @@ def ack(message_id: MessageId, json: Json = False) -> None:
 
     max_text_len = settings.max_text_len()
     with open_session() as conn:
-        message = messages.ack(conn, message_id=message_id, now=utc_now())
+        acked = messages.ack(conn, message_id=message_id, now=utc_now())
+    message = shaped(acked, MessageRecord)
     say(
         to_json(MessageWire(message=message)) if json else texts.acknowledged(message, max_text_len)
     )
@@ -206,7 +210,7 @@ def show(message_id: MessageId, json: Json = False) -> None:
 
     max_text_len = settings.max_text_len()
     with open_session() as conn:
-        message = messages.get(conn, message_id=message_id)
+        message = shaped(messages.get(conn, message_id=message_id), MessageRecord)
     say(to_json(MessageWire(message=message)) if json else envelope(message, max_text_len))
 
 

@@ -18,7 +18,7 @@ from cafleet.store.rows import Row, Source
 RowType = TypeVar("RowType", bound=Row)
 Parameters = Mapping[str, Any]
 
-_WHERE = re.compile(r"`\$(?:\[(\d+)\])?\.(\w+)`$")
+_WHERE = re.compile(r"`\$\[(\d+)\]`$")
 
 
 def many(
@@ -31,13 +31,17 @@ def many(
         DatabaseError: SQLite could not run the query.
     """
     found = _run(conn, namespace, name, values, row)
-    decoded: list[RowType] = _decode(found, list.__class_getitem__(row), row)
+    try:
+        decoded: list[RowType] = msgspec.convert(found, list.__class_getitem__(row))
+    except msgspec.ValidationError:
+        # One by one, the first that is wrong is told apart.
+        return [_decode(stored, row) for stored in found]
     return decoded
 
 
 def each(
     conn: sqlite3.Connection, namespace: str, name: str, row: type[RowType]
-) -> tuple[list[RowType], list[tuple[Mapping[str, Any], str]]]:
+) -> tuple[list[RowType], list[tuple[dict[str, Any], str]]]:
     """The sound rows of a query, and each damaged one as it is stored with what is wrong with it.
 
     Raises:
@@ -50,9 +54,9 @@ def each(
     for stored in found:
         try:
             _refuse_undecodable(row, stored)
-            sound.append(_decode(stored, row, row))
+            sound.append(_decode(stored, row))
         except IntegrityError as failure:
-            damaged.append((stored, failure.message))
+            damaged.append((_named(row, stored), failure.message))
     return sound, damaged
 
 
@@ -61,15 +65,14 @@ def one(
 ) -> RowType | None:
     """The row of a query, or ``None``. Raises as :func:`many`."""
     found = _run(conn, namespace, name, values, row)
-    return None if found is None else _decode(found, row, row)
+    return None if found is None else _decode(found, row)
 
 
 def made(
     conn: sqlite3.Connection, namespace: str, name: str, row: type[RowType], values: Parameters
 ) -> RowType:
     """The row that a query has inserted. Raises as :func:`many`."""
-    inserted: RowType = _decode(_run(conn, namespace, name, values, row), row, row)
-    return inserted
+    return _decode(_run(conn, namespace, name, values, row), row)
 
 
 def scalar(
@@ -122,7 +125,7 @@ def _report_undecodable(
     for stored in found if isinstance(found, list) else [found]:
         _refuse_undecodable(row, stored)
         # A row before that one may be damaged otherwise, and the first is to be named.
-        _decode(stored, row, row)
+        _decode(stored, row)
 
 
 @contextmanager
@@ -135,31 +138,36 @@ def _bytes_and_all(conn: sqlite3.Connection) -> Iterator[None]:
         conn.text_factory = str
 
 
-def _refuse_undecodable(row: type[Row], stored: Mapping[str, Any]) -> None:
-    for column, value in stored.items():
+def _refuse_undecodable(row: type[Row], stored: Sequence[Any]) -> None:
+    for index, value in enumerate(stored):
         if isinstance(value, str) and not value.isascii() and not _is_unicode(value):
-            raise _integrity_error(row, stored, column)
+            raise _integrity_error(row, stored, index)
 
 
 def _is_unicode(text: str) -> bool:
     return not any("\ud800" <= character <= "\udfff" for character in text)
 
 
-def _decode(found: Any, shape: Any, row: type[Row]) -> Any:
+def _decode(stored: Sequence[Any], row: type[RowType]) -> RowType:
     try:
-        return msgspec.convert(found, shape)
+        return msgspec.convert(stored, row)
     except msgspec.ValidationError as wrong:
         where = _WHERE.search(str(wrong))
         if where is None:
             # A column too many or too few is a fault of the program, not of the data.
             raise
-        stored = found[int(where[1])] if where[1] else found
-        raise _integrity_error(row, stored, where[2]) from None
+        raise _integrity_error(row, stored, int(where[1])) from None
 
 
-def _integrity_error(row: type[Row], stored: Mapping[str, Any], column: str) -> IntegrityError:
-    key = stored[row.key]
-    return IntegrityError(damage(row, stored, column), key=key if isinstance(key, int) else None)
+def _integrity_error(row: type[Row], stored: Sequence[Any], index: int) -> IntegrityError:
+    named = _named(row, stored)
+    key = named[row.key]
+    told = damage(row, named, row.__struct_fields__[index])
+    return IntegrityError(told, key=key if isinstance(key, int) else None)
+
+
+def _named(row: type[Row], stored: Sequence[Any]) -> dict[str, Any]:
+    return dict(zip(row.__struct_fields__, stored, strict=True))
 
 
 def damage(

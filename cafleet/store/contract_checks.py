@@ -103,8 +103,9 @@ def _columns(conn: sqlite3.Connection, contract: Contract) -> Iterator[str]:
             yield f"returns {len(names)} columns where one value is promised"
         return
     fields = list(_row(contract).__struct_fields__)
-    if sorted(names) != sorted(fields):
-        odd = ", ".join(sorted(set(names) ^ set(fields))) or "a column twice"
+    if names != fields:
+        same = "their order" if len(names) == len(fields) else "a column twice"
+        odd = ", ".join(sorted(set(names) ^ set(fields))) or same
         yield f"does not return the fields of {contract.returns} (see {odd})"
 
 

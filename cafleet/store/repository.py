@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import cache
-from itertools import repeat
 from typing import Any
 
 import aiosql
@@ -14,7 +13,7 @@ from cafleet.store.files import query_file
 
 
 class RowAdapter(SQLite3Adapter):
-    """aiosql's adapter for sqlite3, with rows as mappings and the many shape as a list.
+    """aiosql's adapter for sqlite3, with the many shape as a list.
 
     A lazy result would leave an UPDATE … RETURNING undone until it is read.
     """
@@ -22,9 +21,7 @@ class RowAdapter(SQLite3Adapter):
     def select(
         self, conn: Any, query_name: str, sql: str, parameters: Any, record_class: Any = None
     ) -> Any:
-        cursor = conn.execute(sql, parameters)
-        names = [column[0] for column in cursor.description]
-        return list(map(dict, map(zip, repeat(names), cursor)))
+        return conn.execute(sql, parameters).fetchall()
 
     def select_one(
         self, conn: Any, query_name: str, sql: str, parameters: Any, record_class: Any = None

@@ -1,4 +1,4 @@
-"""The shape of every query result: one frozen struct per shape, its fields equal to the columns.
+"""The shape of every query result: one frozen struct per shape, its fields the columns in order.
 
 A row struct says which table its fields come from and which field holds the row's key, so that a
 value outside its column's range can be reported by table, column, value and row. Fields have no
@@ -69,8 +69,11 @@ _SIGNS_OF_LIFE = {
 _Id = Annotated[int, msgspec.Meta(ge=1)]
 
 
-class Row(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """What all rows share: where their values come from, and what mends a wrong one."""
+class Row(msgspec.Struct, frozen=True, kw_only=True, array_like=True, forbid_unknown_fields=True):
+    """What all rows share: where their values come from, and what mends a wrong one.
+
+    They are decoded by position, and would be encoded so: a record is made of one to be printed.
+    """
 
     table: ClassVar[str]
     key: ClassVar[str]

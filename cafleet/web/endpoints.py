@@ -54,7 +54,7 @@ class Endpoint(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def list_fleets(conn: Connection, _: Call) -> Sequence[FleetSummary]:
-    return fleets.list_fleets(conn)
+    return shaped_all(fleets.list_fleets(conn), FleetSummary)
 
 
 def list_members(conn: Connection, call: Call) -> wire.RosterWire:

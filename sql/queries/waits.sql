@@ -51,9 +51,9 @@ SELECT
     waits.waiter_member_id,
     waits.awaited_member_id,
     waits.message_id,
-    waits.started_at,
     waits.until_at,
-    waits.lock_file
+    waits.lock_file,
+    waits.started_at
 FROM waits
 WHERE waits.wait_id > :after_id AND waits.wait_id <= :until_id
 ORDER BY waits.wait_id

@@ -143,6 +143,13 @@ FAULTS = {
         "    members.member_id,\n    members.name,\n    members.name\nFROM json_each",
         ["a column twice"],
     ),
+    "two columns in another order": (
+        FLEETS,
+        "get_fleet",
+        "    fleets.created_at,\n    fleets.deleted_at,\n    fleets.director_member_id\nFROM fleets\nWHERE",
+        "    fleets.deleted_at,\n    fleets.created_at,\n    fleets.director_member_id\nFROM fleets\nWHERE",
+        ["does not return the fields of FleetRow", "their order"],
+    ),
     "two values where one is promised": (
         "sql/queries/database_identity.sql",
         "get_database_id",

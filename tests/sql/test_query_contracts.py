@@ -13,11 +13,13 @@ from contextlib import closing
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import pytest
 
 from cafleet import records
 from cafleet.errors import DatabaseError
 from cafleet.store import codegen, queries, rows
+from cafleet.store.access import many
 from cafleet.store.connection import connect
 from cafleet.store.contract_checks import findings, uncalled
 from cafleet.store.contracts import ENUMS, ROWS, Contract, Parameter, read_contracts
@@ -238,6 +240,15 @@ def test_runs_on_a_database_in_use(in_use: sqlite3.Connection, contract: Contrac
         if result:
             return
     pytest.fail(f"{contract.source} finds and changes nothing, whatever it is given")
+
+
+@pytest.mark.parametrize("row", [rows.MemberIdRow, rows.StoredMemberRow])
+def test_a_result_of_another_length_is_no_damage(
+    in_use: sqlite3.Connection, row: type[Row]
+) -> None:
+    """It is a fault of the program, which is never told as one of the data."""
+    with pytest.raises(msgspec.ValidationError, match=r"at (most|least) length"):
+        many(in_use, "members", "list_member_names", row, {"member_ids": "[1, 2]"})
 
 
 def test_database_in_use_is_at_head(in_use: sqlite3.Connection) -> None:
