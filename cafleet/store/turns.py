@@ -10,9 +10,10 @@ from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager, suppress
 
 # The first in line looks whether the database is free, as it is for a moment between any two
-# transactions of whoever writes: seldom at first, for most need one look, and twice as often each
-# time, for a greedy writer leaves short moments.
-_FIRST_LOOK_SECONDS = 0.005
+# transactions of whoever writes. To leave those at it for a while is the quickest for all: few then
+# compete for the processors. After that the looks come twice as often each time, for a greedy writer
+# leaves short moments.
+_FIRST_LOOK_SECONDS = 0.02
 _LAST_LOOK_SECONDS = 0.0001
 
 
