@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import os
+import select
 import signal
-import threading
 import time
-from collections.abc import Callable, Iterator
-from contextlib import closing, contextmanager
+from collections.abc import Callable
+from contextlib import closing
 from datetime import datetime
+from typing import Self
 
 from cafleet import __version__, clock
 from cafleet.broker import fleets, monitor
@@ -81,7 +82,7 @@ class Loop:
         self._pid = os.getpid()
         self._reports = Reports()
         self._lock = ProcessLock(loop_lock_path(database, fleet_id))
-        self._signalled = threading.Event()
+        self._signals = _Signals()
         self._place = _Place(database, fleet_id, self._reports)
         self._seen_version: int | None = None
         self._next_tick = self._next_place = 0.0
@@ -95,7 +96,7 @@ class Loop:
             RefusedError: another loop runs or has taken over, or it is not to be started.
             SchemaError, IntegrityError, LoopEndedError: it cannot serve any more.
         """
-        with closing(open_database(self._database)) as conn, _signals(self._signalled):
+        with closing(open_database(self._database)) as conn, self._signals:
             fleets.get_living(conn, fleet_id=self._fleet_id)
             require_server(conn, fleet_id=self._fleet_id)
             self._claim, tick = self._take(conn)
@@ -144,32 +145,28 @@ class Loop:
     def _serve(self, conn: Connection) -> str | None:
         """Until a signal, or a reason to end, which is returned; a database that fails for a while
         is neither."""
-        while not self._signalled.is_set():
+        pause = 0.0
+        while not self._signals.wait(pause):
             try:
                 if (reason := self._step(conn)) is not None:
                     return reason
-                self._reports.mended("database")
                 pause = min(LOOK_SECONDS, max(0.0, self._next_tick - time.monotonic()))
             except (SchemaError, IntegrityError):
                 raise
             except DatabaseError as error:
                 self._reports.trouble("database", f"the loop cannot tick: {error}")
                 pause = _AFTER_TROUBLE_SECONDS
-            self._signalled.wait(pause)
         return None
 
     def _step(self, conn: Connection) -> str | None:
         """One look at the database, a tick if it is time for one; why to end, if there is a reason."""
+        now = time.monotonic()
         self._place.check_file()
-        if time.monotonic() >= self._next_place:
-            self._place.check(conn)
-            self._next_place = time.monotonic() + _PLACE_SECONDS
-            # One that took over from a stopped process gets the lock when that process ends.
-            self._lock.acquire()
-        if not self._worker.is_alive():
-            raise LoopEndedError("the courier has failed; run the loop again, and report the fault")
+        if now >= self._next_place:
+            self._check_place(conn)
+            self._next_place = now + _PLACE_SECONDS
         version = data_version(conn)
-        ticking = time.monotonic() >= self._next_tick
+        ticking = now >= self._next_tick
         if version != self._seen_version:
             self._worker.tell_news()
         elif not ticking:
@@ -186,8 +183,16 @@ class Loop:
         if ticking:
             if monitor.wake_due(row, now=self._now()) is not None:
                 self._worker.ask_for_wake()
-            self._next_tick = time.monotonic() + min(max(1, row.tick_seconds), _LONGEST_TICK)
+            self._next_tick = now + min(max(1, row.tick_seconds), _LONGEST_TICK)
+        self._reports.mended("database")
         return None
+
+    def _check_place(self, conn: Connection) -> None:
+        self._place.check(conn)
+        # One that took over from a stopped process gets the lock when that process ends.
+        self._lock.acquire()
+        if not self._worker.is_alive():
+            raise LoopEndedError("the courier has failed; run the loop again, and report the fault")
 
     def _own_row(self, conn: Connection) -> MonitorRuntime:
         """The row of this loop.
@@ -272,23 +277,44 @@ def _installed_version() -> str:
     return stated[0].partition('"')[2].partition('"')[0] if stated else __version__
 
 
-@contextmanager
-def _signals(signalled: threading.Event) -> Iterator[None]:
-    """SIGINT and SIGTERM set the event, SIGHUP does nothing, until the block ends."""
+class _Signals:
+    """SIGINT and SIGTERM end a wait at once, SIGHUP does nothing, until the block ends.
 
-    def note(*_: object) -> None:
-        signalled.set()
+    Python writes each signal to a pipe that the wait is for: one call of the operating system a
+    look, where an Event takes several.
+    """
 
-    before = {
-        signal.SIGINT: signal.signal(signal.SIGINT, note),
-        signal.SIGTERM: signal.signal(signal.SIGTERM, note),
-        signal.SIGHUP: signal.signal(signal.SIGHUP, signal.SIG_IGN),
-    }
-    try:
-        yield
-    finally:
-        for number, handler in before.items():
+    def __enter__(self) -> Self:
+        self._came = False
+        self._read, self._write = os.pipe2(os.O_NONBLOCK | os.O_CLOEXEC)
+        self._poll = select.poll()
+        self._poll.register(self._read, select.POLLIN)
+        self._before = {
+            number: signal.signal(number, handler)
+            for number, handler in (
+                (signal.SIGINT, self._note),
+                (signal.SIGTERM, self._note),
+                (signal.SIGHUP, signal.SIG_IGN),
+            )
+        }
+        signal.set_wakeup_fd(self._write)
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        signal.set_wakeup_fd(-1)
+        for number, handler in self._before.items():
             signal.signal(number, handler)
+        os.close(self._read)
+        os.close(self._write)
+
+    def wait(self, seconds: float) -> bool:
+        """Whether a signal has come, now or in so many seconds."""
+        if not self._came:
+            self._poll.poll(seconds * 1000)
+        return self._came
+
+    def _note(self, *_: object) -> None:
+        self._came = True
 
 
 def _first(*values: int | None) -> int:

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 
 from cafleet.errors import DatabaseError
-from cafleet.store.failures import translated
+from cafleet.store.failures import translate, translated
 from cafleet.store.turns import turn
 
 BUSY_TIMEOUT_SECONDS = 5.0
@@ -93,9 +93,14 @@ def forbid_writes(conn: sqlite3.Connection) -> None:
 
 
 def data_version(conn: sqlite3.Connection) -> int:
-    """A number that changes when another connection has committed; reading it costs next to nothing."""
-    with translated(conn):
+    """A number that changes when another connection has committed; reading it costs next to nothing.
+
+    Loops ask for it all day, so it does without the context manager.
+    """
+    try:
         (version,) = conn.execute("PRAGMA data_version").fetchone()
+    except sqlite3.Error as failure:
+        raise translate(failure, conn) from failure
     return int(version)
 
 
