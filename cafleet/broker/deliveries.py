@@ -128,29 +128,27 @@ def _settle(
 def postpone(
     conn: Connection,
     *,
-    member_id: int,
+    member_ids: Sequence[int],
     state: DeliveryState,
     reason: str,
     now: datetime,
 ) -> None:
-    """Note that what waits for a member stays owed, as held or unreachable; only a new state or
-    reason is an event."""
-    if not _judged_otherwise(conn, member_id, state, reason):
+    """Note that what waits for some members stays owed, as held or unreachable; only a new state or
+    reason is an event.
+
+    What has changed is looked for before the transaction: it may be a few of very many.
+    """
+    rows = queries.list_judged_otherwise(
+        conn, member_ids=member_ids, delivery_state=state, reason=reason
+    )
+    if not rows:
         return
     with transaction(conn):
-        changed = _judged_otherwise(conn, member_id, state, reason)
+        current = states(conn, message_ids=[row.message_id for row in rows])
+        changed = [message_id for message_id in current if _is_waiting(current, message_id)]
         if changed:
             queries.mark_deliveries_waiting(conn, message_ids=changed, delivery_state=state)
             _record(conn, changed, state, reason, None, now)
-
-
-def _judged_otherwise(
-    conn: Connection, member_id: int, state: DeliveryState, reason: str
-) -> list[int]:
-    rows = queries.list_judged_otherwise(
-        conn, member_id=member_id, delivery_state=state, reason=reason
-    )
-    return [row.message_id for row in rows]
 
 
 def mark_seen(conn: Connection, *, message_ids: Sequence[int], now: datetime) -> None:

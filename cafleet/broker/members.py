@@ -33,10 +33,8 @@ def get(conn: Connection, *, member_id: int) -> MemberRecord:
     return member
 
 
-def get_together(
-    conn: Connection, *, member_id: int, other_id: int
-) -> tuple[MemberRecord, MemberRecord]:
-    """Two active members of one fleet, between whom messages can pass.
+def check_together(conn: Connection, *, member_id: int, other_id: int) -> None:
+    """Refuse two members between whom no message can pass: both are active, and in one fleet.
 
     Raises:
         UnknownIdError: one of them is not an active member.
@@ -48,7 +46,6 @@ def get_together(
             f"member {member_id} is in fleet {member.fleet_id} and member {other_id} in fleet "
             f"{other.fleet_id}; messages stay within a fleet"
         )
-    return member, other
 
 
 def find(conn: Connection, *, member_id: int) -> MemberRecord | None:

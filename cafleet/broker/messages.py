@@ -10,11 +10,9 @@ import msgspec
 from cafleet import clock
 from cafleet.broker import deliveries, fleets, members
 from cafleet.broker.ids import is_id
-from cafleet.errors import RefusedError, UnknownIdError
+from cafleet.errors import IntegrityError, RefusedError, UnknownIdError
 from cafleet.records import (
-    DeliveryState,
     LifeLine,
-    MemberRecord,
     MessageRecord,
     MessageType,
     TrackedMessage,
@@ -55,24 +53,26 @@ def send(
     Raises:
         UnknownIdError: the sender or the recipient is not an active member.
         RefusedError: they are in different fleets.
+        IntegrityError: one of them is damaged.
     """
+    stored = None
     with transaction(conn):
-        sender, recipient = members.get_together(conn, member_id=sender_id, other_id=recipient_id)
-        return queries.insert_delivery(
-            conn,
-            owner_member_id=recipient_id,
-            from_member_id=sender_id,
-            now=clock.stamp(now),
-            text=text,
-            delivery_state=_first_state(sender, recipient),
-            urgent=urgent,
-        )
-
-
-def _first_state(sender: MemberRecord, recipient: MemberRecord) -> DeliveryState:
-    if recipient.placement is None or recipient.member_id == sender.member_id:
-        return DeliveryState.NONE
-    return DeliveryState.QUEUED
+        if is_id(sender_id) and is_id(recipient_id):
+            stored = queries.insert_delivery(
+                conn,
+                from_member_id=sender_id,
+                owner_member_id=recipient_id,
+                now=clock.stamp(now),
+                text=text,
+                urgent=urgent,
+            )
+        if stored is None:
+            members.check_together(conn, member_id=sender_id, other_id=recipient_id)
+            raise IntegrityError(
+                f"members {sender_id} and {recipient_id} are not stored as they should be; see "
+                f"`cafleet db check`"
+            )
+    return stored
 
 
 def broadcast(

@@ -25,7 +25,7 @@ from cafleet.errors import IntegrityError, MultiplexerError, PaneLockedError
 from cafleet.panes import Multiplexer, multiplexer, pane_lock
 from cafleet.records import PANE_LOCKED, DeliveryState, ScreenState
 from cafleet.store import Connection
-from cafleet.store.rows import OwedRow
+from cafleet.store.rows import OwedRow, OwingRow
 
 _SETTLED_AS = {Fate.SUBMITTED: DeliveryState.SUBMITTED, Fate.UNSURE: DeliveryState.UNSURE}
 
@@ -61,12 +61,13 @@ class Pass:
         self._now = now
         self._halt = halt or Halt()
         self._locks: dict[int, ExitStack] = {}
-        self._owed: dict[int, list[OwedRow]] = {}
+        self._owing: dict[int, OwingRow] = {}
         self._max_text_len = settings.max_text_len()
         self._hold_timeout = settings.delivery_hold_timeout()
 
-    def run(self, member_ids: Sequence[int]) -> None:
-        """Deliver what is owed to these members.
+    def run(self, owing: Sequence[OwingRow]) -> None:
+        """Deliver what is owed to these members, as it was told a moment ago. What has become
+        urgent or was left as typed since is for the next pass.
 
         A pane that fails is noted, and fails alone. Members whose pane is still pending keep what
         they are owed. One whose last notice was left half typed has that settled, and the rest is
@@ -75,26 +76,25 @@ class Pass:
         Raises:
             HaltedError: the loop ends. What was marked as typed is settled by the next courier.
         """
-        for here in by_server(self._targets(member_ids)):
+        self._owing = {row.member_id: row for row in owing}
+        for here in by_server(self._targets()):
             try:
                 mux = multiplexer(here[0].backend, here[0].socket)
             except MultiplexerError as error:
+                self._postpone(here, DeliveryState.UNREACHABLE, str(error))
                 for target in here:
-                    self._postpone(target, DeliveryState.UNREACHABLE, str(error))
                     self._let_go(target)
                 continue
             with ExitStack() as locks:
-                held = [
-                    target for target in here if self._lock(locks, target) and self._read(target)
-                ]
+                held = [target for target in here if self._lock(locks, target)]
                 unfinished = self._settle_unfinished(mux, held)
                 self._deliver(mux, [target for target in held if target not in unfinished])
 
-    def _targets(self, member_ids: Sequence[int]) -> list[Target]:
+    def _targets(self) -> list[Target]:
         """The panes of the members that can be read; others are reported."""
         database_id = fleets.database_id(self._conn)
         found = []
-        for member_id in member_ids:
+        for member_id in self._owing:
             try:
                 member = members.find(self._conn, member_id=member_id)
                 target = None if member is None else target_of(member, database_id)
@@ -124,24 +124,21 @@ class Pass:
         except MultiplexerError as error:
             locked = isinstance(error, PaneLockedError)
             reason = PANE_LOCKED if locked else str(error)
-            self._postpone(target, DeliveryState.HELD, reason)
+            self._postpone([target], DeliveryState.HELD, reason)
             self._ended(target.member_id, Ending.SERVED)
             return False
         self._locks[target.member_id] = own
         return True
 
-    def _read(self, target: Target) -> bool:
-        """Read what a member is owed, once for the whole pass: there may be much, and what changes
-        meanwhile is guarded by its state. Whether it can be read; if not, that is reported."""
+    def _read(self, target: Target) -> list[OwedRow] | None:
+        """What a member is owed: there may be much, so it is read only where it is wanted. If it
+        cannot be read that is reported, and the member let go."""
         try:
-            self._owed[target.member_id] = deliveries.owed(
-                self._conn, member_ids=[target.member_id]
-            )
+            return deliveries.owed(self._conn, member_ids=[target.member_id])
         except IntegrityError as error:
             self._tell(error)
             self._let_go(target, Ending.FAILED)
-            return False
-        return True
+            return None
 
     def _let_go(self, target: Target, ending: Ending = Ending.SERVED) -> None:
         if target.member_id in self._locks:
@@ -150,69 +147,89 @@ class Pass:
 
     def _settle_unfinished(self, mux: Multiplexer, targets: Sequence[Target]) -> list[Target]:
         """Settle what a pass that ended too early has left as typed: we hold its lock now. The
-        members that had such."""
-        drafts = {}
+        members that are done with, for this or since what they are owed cannot be read."""
+        done, drafts = [], {}
         for target in targets:
-            typed = [
-                row
-                for row in self._owed[target.member_id]
-                if row.delivery_state is DeliveryState.TYPED
-            ]
+            rows = self._read(target) if self._owing[target.member_id].typed else []
+            typed = [row for row in rows or [] if row.delivery_state is DeliveryState.TYPED]
             if typed:
                 drafts[target.pane] = self._draft(target, typed)
+            if typed or rows is None:
+                done.append(target)
         unproven = list(drafts.values())
         for outcomes in submit(mux, unproven, fresh=False, sleep=self._halt.rest):
             self._settle(drafts, outcomes)
-        return [draft.target for draft in drafts.values()]
+        return done
 
     def _deliver(self, mux: Multiplexer, targets: Sequence[Target]) -> None:
         seen = look_for_rest(mux, targets, sleep=self._halt.rest)
         self._remember(targets, seen)
         with self._halt.typing():
-            drafts = self._mark_typed(targets, seen)
-            for target in targets:
-                sight = seen[target.pane]
-                if not is_at_rest(sight):
-                    self._postpone(target, sight.owed_state, sight.reason)
+            chosen = {
+                target.member_id: self._typable(target, seen[target.pane]) for target in targets
+            }
+            readable = [target for target in targets if chosen[target.member_id] is not None]
+            drafts = self._mark_typed(readable, chosen, seen)
+            self._keep(readable, seen)
+            for target in readable:
                 if target.pane not in drafts:
+                    sight = seen[target.pane]
                     self._let_go(target, Ending.UNANSWERED if sight.unanswered else Ending.SERVED)
             for outcomes in type_and_submit(mux, drafts):
                 self._settle(drafts, outcomes)
 
-    def _mark_typed(self, targets: Sequence[Target], seen: Mapping[str, Sight]) -> dict[str, Draft]:
+    def _mark_typed(
+        self,
+        targets: Sequence[Target],
+        chosen: Mapping[int, list[OwedRow] | None],
+        seen: Mapping[str, Sight],
+    ) -> dict[str, Draft]:
         """Commit, before the first byte, what is now being typed; it, by pane.
 
         One commit for all, since each waits for the disk.
         """
-        chosen = {target.pane: self._typable(target, seen[target.pane]) for target in targets}
-        message_ids = [row.message_id for rows in chosen.values() for row in rows]
+        message_ids = [row.message_id for rows in chosen.values() for row in rows or []]
         if not message_ids:
             return {}
         marked = set(deliveries.mark_typed(self._conn, message_ids=message_ids, now=self._now()))
         drafts = {}
         for target in targets:
-            rows = [row for row in chosen[target.pane] if row.message_id in marked]
+            rows = [row for row in chosen[target.member_id] or [] if row.message_id in marked]
             if rows:
                 drafts[target.pane] = self._draft(target, rows, seen[target.pane].program)
         return drafts
 
-    def _typable(self, target: Target, sight: Sight) -> list[OwedRow]:
-        """What may be typed of that which is owed to a member.
+    def _typable(self, target: Target, sight: Sight) -> list[OwedRow] | None:
+        """What may be typed of that which is owed to a member; ``None`` as in :meth:`_read`.
 
         At rest that is everything; into the queue of a working agent with an empty composer goes
         only what is urgent or has been held for too long; in no other state anything.
         """
         if is_at_rest(sight):
-            return self._owed[target.member_id]
+            return self._read(target)
         if sight.look.state is not ScreenState.WORKING or sight.look.composer:
             return []
-        return [row for row in self._owed[target.member_id] if self._may_queue(row)]
+        if not (self._owing[target.member_id].pressing or self._hold_timeout):
+            return []
+        rows = self._read(target)
+        return None if rows is None else [row for row in rows if self._may_queue(row)]
 
     def _may_queue(self, row: OwedRow) -> bool:
         if row.urgent:
             return True
         held = None if row.held_since is None else clock.seconds_since(row.held_since, self._now())
         return 0 < self._hold_timeout <= (held or 0)
+
+    def _keep(self, targets: Sequence[Target], seen: Mapping[str, Sight]) -> None:
+        """Note of what is owed to members that do not rest why it is not typed, in one commit for
+        all that do the same."""
+        alike: dict[tuple[DeliveryState, str], list[Target]] = {}
+        for target in targets:
+            sight = seen[target.pane]
+            if not is_at_rest(sight):
+                alike.setdefault((sight.owed_state, sight.reason), []).append(target)
+        for (state, reason), restless in alike.items():
+            self._postpone(restless, state, reason)
 
     def _draft(self, target: Target, rows: Sequence[OwedRow], program: str = "") -> Draft:
         return Draft(
@@ -245,9 +262,13 @@ class Pass:
             for draft in settled:
                 self._let_go(draft.target)
 
-    def _postpone(self, target: Target, state: DeliveryState, reason: str) -> None:
+    def _postpone(self, targets: Sequence[Target], state: DeliveryState, reason: str) -> None:
         deliveries.postpone(
-            self._conn, member_id=target.member_id, state=state, reason=reason, now=self._now()
+            self._conn,
+            member_ids=[target.member_id for target in targets],
+            state=state,
+            reason=reason,
+            now=self._now(),
         )
 
     def _remember(self, targets: Sequence[Target], seen: Mapping[str, Sight]) -> None:

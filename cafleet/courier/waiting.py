@@ -85,7 +85,7 @@ def wait_for_message(
 
     def check_sender() -> None:
         if from_member_id is not None:
-            members.get_together(conn, member_id=member_id, other_id=from_member_id)
+            members.check_together(conn, member_id=member_id, other_id=from_member_id)
 
     check_sender()
     found: list[MessageRecord] = []

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import threading
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import closing
 from datetime import datetime
 from queue import SimpleQueue
@@ -84,7 +84,7 @@ class Worker(threading.Thread):
         while not self._stopping.is_set():
             try:
                 with closing(open_database(self._database)) as conn:
-                    self._begin(conn)
+                    self._begin(self._owing(conn))
                     self._serve(conn)
             except CafleetError as error:
                 self._reports.trouble("courier", f"the courier cannot go on: {error}")
@@ -96,10 +96,12 @@ class Worker(threading.Thread):
             self._news.clear()
             if self._stopping.is_set():
                 return
-            ended = self._collect(conn)
+            endings = self._collect()
             self._wake_monitor()
-            if news or ended or self._is_due():
-                self._begin(conn)
+            if news or endings or self._is_due():
+                rows = self._owing(conn)
+                self._note(rows, endings)
+                self._begin(rows)
             self._reports.mended("courier")
 
     def _pause(self) -> float:
@@ -119,12 +121,14 @@ class Worker(threading.Thread):
             return True
         return self._schedule.pause(now, _LONGEST_PAUSE, busy=self._busy) <= 0
 
-    def _begin(self, conn: Connection) -> None:
+    def _owing(self, conn: Connection) -> Sequence[OwingRow]:
+        return deliveries.owing(conn, fleet_id=self._claim.fleet_id)
+
+    def _begin(self, rows: Sequence[OwingRow]) -> None:
         """Start a pass for each server that has members who are due.
 
         Those whose last notice was left half typed are apart: that may take seconds to settle.
         """
-        rows = deliveries.owing(conn, fleet_id=self._claim.fleet_id)
         now = time.monotonic()
         passes: dict[tuple[str | None, int], list[OwingRow]] = {}
         for row in self._schedule.due(rows, now):
@@ -132,12 +136,11 @@ class Worker(threading.Thread):
                 self._schedule.begin(row, now)
                 passes.setdefault((row.mux_socket, row.typed), []).append(row)
         for here in passes.values():
-            member_ids = [row.member_id for row in here]
-            self._busy.update(member_ids)
-            threading.Thread(target=self._deliver, args=(member_ids,), daemon=True).start()
+            self._busy.update(row.member_id for row in here)
+            threading.Thread(target=self._deliver, args=(here,), daemon=True).start()
 
-    def _deliver(self, member_ids: Sequence[int]) -> None:
-        left = set(member_ids)
+    def _deliver(self, owing: Sequence[OwingRow]) -> None:
+        left = {row.member_id for row in owing}
 
         def ended(member_id: int, ending: Ending) -> None:
             left.discard(member_id)
@@ -145,7 +148,7 @@ class Worker(threading.Thread):
 
         def work(conn: Connection) -> None:
             report = self._reports.trouble
-            Pass(conn, now=self._now, halt=self._halt, report=report, ended=ended).run(member_ids)
+            Pass(conn, now=self._now, halt=self._halt, report=report, ended=ended).run(owing)
 
         try:
             self._attempt("delivery", work)
@@ -153,8 +156,8 @@ class Worker(threading.Thread):
             for member_id in list(left):
                 ended(member_id, Ending.FAILED)
 
-    def _collect(self, conn: Connection) -> bool:
-        """Note what passes leave owed to the members that they have let go; whether there are any."""
+    def _collect(self) -> dict[int, Ending]:
+        """The members that passes have let go, and how."""
         endings: dict[int, Ending] = {}
         while not self._ended.empty():
             member_id, ending = self._ended.get()
@@ -166,17 +169,17 @@ class Worker(threading.Thread):
             )
         elif Ending.SERVED in endings.values():
             self._reports.mended("multiplexer")
-        if endings:
-            self._schedule.note(
-                deliveries.owing(conn, fleet_id=self._claim.fleet_id),
-                endings.keys(),
-                time.monotonic(),
-                failed=[each for each, ending in endings.items() if ending is Ending.FAILED],
-                unanswered=[
-                    each for each, ending in endings.items() if ending is Ending.UNANSWERED
-                ],
-            )
-        return bool(endings)
+        return endings
+
+    def _note(self, rows: Sequence[OwingRow], endings: Mapping[int, Ending]) -> None:
+        """Note what passes leave owed to the members that they have let go."""
+        self._schedule.note(
+            rows,
+            endings.keys(),
+            time.monotonic(),
+            failed=[each for each, ending in endings.items() if ending is Ending.FAILED],
+            unanswered=[each for each, ending in endings.items() if ending is Ending.UNANSWERED],
+        )
 
     def _wake_monitor(self) -> None:
         if self._wake_wanted and (self._waking is None or not self._waking.is_alive()):

@@ -68,13 +68,6 @@ def one(
     return None if found is None else _decode(found, row)
 
 
-def made(
-    conn: sqlite3.Connection, namespace: str, name: str, row: type[RowType], values: Parameters
-) -> RowType:
-    """The row that a query has inserted. Raises as :func:`many`."""
-    return _decode(_run(conn, namespace, name, values, row), row)
-
-
 def scalar(
     conn: sqlite3.Connection, namespace: str, name: str, shape: Any, values: Parameters
 ) -> Any:

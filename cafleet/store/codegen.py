@@ -35,7 +35,7 @@ from sqlite3 import Connection
 from cafleet.records import (
     {enums},
 )
-from cafleet.store.access import change, id_list, made, many, one, scalar
+from cafleet.store.access import change, id_list, many, one, scalar
 from cafleet.store.rows import (
     {rows},
 )
@@ -116,7 +116,7 @@ def _function(contract: Contract) -> str:
     keyword_only = ["    *,\n"] if parameters else []
     arguments = ["conn", f'"{contract.namespace}"', f'"{contract.name}"', *decoded_as]
     passed = "".join(f"        {argument},\n" for argument in [*arguments, _values(contract)])
-    value = f"{'made' if _makes_a_row(contract) else contract.shape}(\n{passed}    )"
+    value = f"{contract.shape}(\n{passed}    )"
     if contract.shape == "scalar":
         value = f"{value}\n    return found"
     return (
@@ -132,14 +132,9 @@ def _result(contract: Contract) -> tuple[str, list[str]]:
         return "int", []
     if contract.shape == "many":
         return f"list[{contract.returns}]", [contract.returns]
-    if contract.shape == "one" and not _makes_a_row(contract):
+    if contract.shape == "one":
         return f"{contract.returns} | None", [contract.returns]
     return contract.returns, [contract.returns]
-
-
-def _makes_a_row(contract: Contract) -> bool:
-    """Whether the query inserts the very row that it returns, so that there always is one."""
-    return contract.shape == "one" and contract.name.startswith("insert_")
 
 
 def _values(contract: Contract) -> str:

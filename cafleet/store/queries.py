@@ -17,7 +17,7 @@ from cafleet.records import (
     DeliveryState,
     ScreenState,
 )
-from cafleet.store.access import change, id_list, made, many, one, scalar
+from cafleet.store.access import change, id_list, many, one, scalar
 from cafleet.store.rows import (
     ActivityRow,
     AppliedMigrationRow,
@@ -1073,28 +1073,27 @@ def list_timeline_page(
 def insert_delivery(
     conn: Connection,
     *,
-    owner_member_id: int,
     from_member_id: int,
+    owner_member_id: int,
     now: str,
     text: str,
-    delivery_state: DeliveryState,
     urgent: int,
-) -> MessageRow:
-    """A message to one member.
+) -> MessageRow | None:
+    """A message to one member, if it and its sender are active in one fleet; no row otherwise. A
+    member without a placement is due no notice, and nobody of what it sends to itself.
 
-    Source: sql/queries/messages.sql:200.
+    Source: sql/queries/messages.sql:200, by primary key.
     """
-    return made(
+    return one(
         conn,
         "messages",
         "insert_delivery",
         MessageRow,
         {
-            "owner_member_id": owner_member_id,
             "from_member_id": from_member_id,
+            "owner_member_id": owner_member_id,
             "now": now,
             "text": text,
-            "delivery_state": delivery_state,
             "urgent": urgent,
         },
     )
@@ -1109,7 +1108,7 @@ def insert_broadcast_summary(
 ) -> int:
     """The row that stands for a broadcast. It is linked to itself as soon as it has an id.
 
-    Source: sql/queries/messages.sql:240.
+    Source: sql/queries/messages.sql:253.
     """
     found: int = scalar(
         conn,
@@ -1132,7 +1131,7 @@ def set_summary_origin(
 ) -> int:
     """Link a broadcast summary to itself.
 
-    Source: sql/queries/messages.sql:266, by primary key.
+    Source: sql/queries/messages.sql:279, by primary key.
     """
     return change(
         conn,
@@ -1157,7 +1156,7 @@ def insert_broadcast_deliveries(
     """One delivery to each other active member of the fleet, in the order of their ids. A member
     without a placement is due no notice.
 
-    Source: sql/queries/messages.sql:274, by idx_members_fleet_status, primary key.
+    Source: sql/queries/messages.sql:287, by idx_members_fleet_status, primary key.
     """
     return change(
         conn,
@@ -1181,7 +1180,7 @@ def list_broadcast_delivery_ids(
 ) -> list[MessageIdRow]:
     """The deliveries of one broadcast.
 
-    Source: sql/queries/messages.sql:312, by idx_messages_origin.
+    Source: sql/queries/messages.sql:325, by idx_messages_origin.
     """
     return many(
         conn,
@@ -1202,7 +1201,7 @@ def ack_message(
 ) -> int:
     """The one acknowledgement of a delivery; 0 rows when it was not waiting for one.
 
-    Source: sql/queries/messages.sql:325, by primary key.
+    Source: sql/queries/messages.sql:338, by primary key.
     """
     return change(
         conn,
@@ -1222,7 +1221,7 @@ def list_owed(
 ) -> list[OwedRow]:
     """The notices that are owed to some members, oldest first, and since when each has been held.
 
-    Source: sql/queries/messages.sql:333, by idx_delivery_events_message, idx_messages_owed,
+    Source: sql/queries/messages.sql:346, by idx_delivery_events_message, idx_messages_owed,
     primary key.
     """
     return many(
@@ -1245,7 +1244,7 @@ def list_deliveries(
     there is to expect of the recipient: whether it has acknowledged it, has left, or had no
     pane any more when it was last looked for.
 
-    Source: sql/queries/messages.sql:371, by idx_delivery_events_message, primary key.
+    Source: sql/queries/messages.sql:384, by idx_delivery_events_message, primary key.
     """
     return many(
         conn,
@@ -1265,7 +1264,7 @@ def mark_deliveries_typed(
 ) -> int:
     """About to be pasted. What is not owed any more drops out here.
 
-    Source: sql/queries/messages.sql:402, by primary key.
+    Source: sql/queries/messages.sql:415, by primary key.
     """
     return change(
         conn,
@@ -1280,14 +1279,14 @@ def mark_deliveries_typed(
 def list_judged_otherwise(
     conn: Connection,
     *,
-    member_id: int,
+    member_ids: Sequence[int],
     delivery_state: DeliveryState,
     reason: str,
 ) -> list[MessageIdRow]:
-    """What waits for a member to be typed, in another state or for another reason than this one.
-    So much may wait that only what changes is worth reading.
+    """What waits for some members to be typed, in another state or for another reason than this
+    one. So much may wait that only what changes is worth reading.
 
-    Source: sql/queries/messages.sql:412, by idx_delivery_events_message, idx_messages_owed.
+    Source: sql/queries/messages.sql:425, by idx_delivery_events_message, idx_messages_owed.
     """
     return many(
         conn,
@@ -1295,7 +1294,7 @@ def list_judged_otherwise(
         "list_judged_otherwise",
         MessageIdRow,
         {
-            "member_id": member_id,
+            "member_ids": id_list(member_ids),
             "delivery_state": delivery_state,
             "reason": reason,
         },
@@ -1310,7 +1309,7 @@ def mark_deliveries_waiting(
 ) -> int:
     """Looked and not typed: the notice stays owed, as held or unreachable.
 
-    Source: sql/queries/messages.sql:436, by primary key.
+    Source: sql/queries/messages.sql:450, by primary key.
     """
     return change(
         conn,
@@ -1331,7 +1330,7 @@ def settle_typed_deliveries(
 ) -> int:
     """What the look after the typing has shown: submitted or unsure.
 
-    Source: sql/queries/messages.sql:446, by primary key.
+    Source: sql/queries/messages.sql:460, by primary key.
     """
     return change(
         conn,
@@ -1352,7 +1351,7 @@ def list_unseen(
     """Which of these deliveries are not yet known to have been seen by their recipient. One that
     is being typed is left to the pass that types it.
 
-    Source: sql/queries/messages.sql:456, by primary key.
+    Source: sql/queries/messages.sql:470, by primary key.
     """
     return many(
         conn,
@@ -1372,7 +1371,7 @@ def list_acknowledged(
 ) -> list[MessageIdRow]:
     """Which of these deliveries their recipient has acknowledged, so that it must have seen them.
 
-    Source: sql/queries/messages.sql:473, by primary key.
+    Source: sql/queries/messages.sql:487, by primary key.
     """
     return many(
         conn,
@@ -1392,7 +1391,7 @@ def mark_deliveries_seen(
 ) -> int:
     """Their recipient has polled or acknowledged them: final.
 
-    Source: sql/queries/messages.sql:485, by primary key.
+    Source: sql/queries/messages.sql:499, by primary key.
     """
     return change(
         conn,
@@ -1411,7 +1410,7 @@ def mark_deliveries_void(
 ) -> int:
     """Their recipient has left: no notice is due any more.
 
-    Source: sql/queries/messages.sql:496, by primary key.
+    Source: sql/queries/messages.sql:510, by primary key.
     """
     return change(
         conn,
@@ -1429,11 +1428,11 @@ def list_owing(
     fleet_id: int,
 ) -> list[OwingRow]:
     """Which active members of a fleet have a pane and are owed notices; `untried` tells whether
-    one of them was not looked for yet, `typed` whether one was being typed, `unreachable`
-    whether there is nothing but unreachable ones. One of unknown status is among them: its pass
-    tells of it.
+    one of them was not looked for yet, `typed` whether one was being typed, `pressing` whether
+    one is urgent, `unreachable` whether there is nothing but unreachable ones. One of unknown
+    status is among them: its pass tells of it.
 
-    Source: sql/queries/messages.sql:506, by idx_members_fleet_status, idx_messages_owed,
+    Source: sql/queries/messages.sql:520, by idx_members_fleet_status, idx_messages_owed,
     primary key.
     """
     return many(
@@ -1455,7 +1454,7 @@ def list_fleet_owed_ids(
     """Every delivery whose notice is still owed to an active member of a fleet, or to one of a
     status that nobody knows.
 
-    Source: sql/queries/messages.sql:532, by idx_members_fleet_status, idx_messages_owed.
+    Source: sql/queries/messages.sql:548, by idx_members_fleet_status, idx_messages_owed.
     """
     return many(
         conn,
@@ -1477,7 +1476,7 @@ def list_stored_messages(
 ) -> list[StoredMessageRow]:
     """Every row with every column, a page at a time: what `cafleet db check` decodes.
 
-    Source: sql/queries/messages.sql:548, by primary key.
+    Source: sql/queries/messages.sql:564, by primary key.
     """
     return many(
         conn,
@@ -1501,7 +1500,7 @@ def list_message_faults(
     """The messages among these ids that break a rule, each with the first one that it breaks. A
     sender need not exist: history outlives it. What was there before schema 9 has no events.
 
-    Source: sql/queries/messages.sql:571, by idx_delivery_events_message, idx_messages_origin,
+    Source: sql/queries/messages.sql:587, by idx_delivery_events_message, idx_messages_origin,
     primary key.
     """
     return many(

@@ -314,7 +314,7 @@ class OwedRow(Row, frozen=True, kw_only=True):
 
 
 class OwingRow(Row, frozen=True, kw_only=True):
-    """A member that is owed notices, and where its pane is; the last three are 0 or 1."""
+    """A member that is owed notices, and where its pane is; the last four are 0 or 1."""
 
     table: ClassVar[str] = "members"
     key: ClassVar[str] = "member_id"
@@ -325,6 +325,7 @@ class OwingRow(Row, frozen=True, kw_only=True):
     mux_socket: str | None
     untried: int
     typed: int
+    pressing: int
     unreachable: int
 
 

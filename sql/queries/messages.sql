@@ -197,10 +197,12 @@ WHERE
 ORDER BY messages.message_id DESC
 LIMIT :limit;
 
--- name: insert_delivery(owner_member_id, from_member_id, now, text, delivery_state, urgent)^
--- A message to one member.
--- params: owner_member_id int, from_member_id int, now str, text str, delivery_state DeliveryState, urgent int
+-- name: insert_delivery(from_member_id, owner_member_id, now, text, urgent)^
+-- A message to one member, if it and its sender are active in one fleet; no row otherwise. A member
+-- without a placement is due no notice, and nobody of what it sends to itself.
+-- params: from_member_id int = members.member_id, owner_member_id int = members.member_id, now str, text str, urgent int
 -- returns: MessageRow
+-- plan: primary key
 INSERT INTO messages (
     owner_member_id,
     from_member_id,
@@ -213,18 +215,29 @@ INSERT INTO messages (
     delivery_state,
     urgent
 )
-VALUES (
-    :owner_member_id,
-    :from_member_id,
-    :owner_member_id,
+SELECT
+    recipients.member_id AS owner_member_id,
+    senders.member_id AS from_member_id,
+    recipients.member_id AS to_member_id,
     'unicast',
     :now,
     'input_required',
     :now,
     :text,
-    :delivery_state,
+    CASE
+        WHEN member_placements.member_id IS NULL THEN 'none'
+        WHEN senders.member_id = recipients.member_id THEN 'none'
+        ELSE 'queued'
+    END,
     :urgent
-)
+FROM members AS senders
+INNER JOIN members AS recipients ON senders.fleet_id = recipients.fleet_id
+LEFT JOIN member_placements ON recipients.member_id = member_placements.member_id
+WHERE
+    senders.member_id = :from_member_id
+    AND senders.status = 'active'
+    AND recipients.member_id = :owner_member_id
+    AND recipients.status = 'active'
 RETURNING
     message_id,
     owner_member_id,
@@ -409,17 +422,18 @@ WHERE
     message_id IN (SELECT asked.value FROM json_each(:message_ids) AS asked)
     AND delivery_state IN ('queued', 'held', 'unreachable');
 
--- name: list_judged_otherwise(member_id, delivery_state, reason)
--- What waits for a member to be typed, in another state or for another reason than this one. So much
--- may wait that only what changes is worth reading.
--- params: member_id int = messages.owner_member_id, delivery_state DeliveryState, reason str
+-- name: list_judged_otherwise(member_ids, delivery_state, reason)
+-- What waits for some members to be typed, in another state or for another reason than this one. So
+-- much may wait that only what changes is worth reading.
+-- params: member_ids list[int], delivery_state DeliveryState, reason str
 -- returns: MessageIdRow
 -- plan: idx_delivery_events_message, idx_messages_owed
+-- sort: what changes
 SELECT messages.message_id
-FROM messages
+FROM json_each(:member_ids) AS asked
+INNER JOIN messages ON asked.value = messages.owner_member_id
 WHERE
-    messages.owner_member_id = :member_id
-    AND messages.delivery_state IN ('queued', 'held', 'unreachable', 'typed')
+    messages.delivery_state IN ('queued', 'held', 'unreachable', 'typed')
     AND messages.delivery_state <> 'typed'
     AND (
         messages.delivery_state <> :delivery_state
@@ -505,8 +519,9 @@ WHERE
 
 -- name: list_owing(fleet_id)
 -- Which active members of a fleet have a pane and are owed notices; `untried` tells whether one
--- of them was not looked for yet, `typed` whether one was being typed, `unreachable` whether there
--- is nothing but unreachable ones. One of unknown status is among them: its pass tells of it.
+-- of them was not looked for yet, `typed` whether one was being typed, `pressing` whether one is urgent,
+-- `unreachable` whether there is nothing but unreachable ones. One of unknown status is among them:
+-- its pass tells of it.
 -- params: fleet_id int
 -- returns: OwingRow
 -- plan: idx_members_fleet_status, idx_messages_owed, primary key
@@ -517,6 +532,7 @@ SELECT
     member_placements.mux_socket,
     max(messages.delivery_state IN ('queued', 'typed')) AS untried,
     max(messages.delivery_state = 'typed') AS typed,
+    max(messages.urgent <> 0) AS pressing,
     min(messages.delivery_state = 'unreachable') AS unreachable
 FROM members
 INNER JOIN member_placements ON members.member_id = member_placements.member_id

@@ -266,7 +266,11 @@ class RegistryMachine(RuleBasedStateMachine):
     def postpone(self, member_id: int, state: str) -> None:
         self.tick()
         deliveries.postpone(
-            self.conn, member_id=member_id, state=DeliveryState(state), reason="why", now=self.now
+            self.conn,
+            member_ids=[member_id],
+            state=DeliveryState(state),
+            reason="why",
+            now=self.now,
         )
         for each in self.model.owed(member_id):
             if self.model.notes[each].state in WAITING:

@@ -44,7 +44,7 @@ def test_a_shell_that_takes_the_agents_place_before_the_paste_is_given_nothing(
     monkeypatch.setattr(delivery_pass, "multiplexer", lambda *_: Interrupted())
     message_id = registry.message(2, seat.member_id, "touch made", delivery_state="queued")
     with closing(open_database(str(registry.path))) as conn:
-        delivery_pass.Pass(conn).run([seat.member_id])
+        delivery_pass.Pass(conn).run(deliveries.owing(conn, fleet_id=1))
         [found] = deliveries.states(conn, message_ids=[message_id]).values()
     assert (found.state, "another program" in str(found.reason)) == (DeliveryState.HELD, True)
     assert "[cafleet msg" not in crew.server.screen(seat.pane)

@@ -136,7 +136,7 @@ def test_a_postponement_is_an_event_when_state_or_reason_is_new(
     registry: Registry, conn: sqlite3.Connection, in_each_state: dict[str, int]
 ) -> None:
     def postpone(state: DeliveryState, reason: str) -> None:
-        deliveries.postpone(conn, member_id=3, state=state, reason=reason, now=NOW)
+        deliveries.postpone(conn, member_ids=[3], state=state, reason=reason, now=NOW)
 
     waiting = [in_each_state[state] for state in STATES if state in WAITING]
     postpone(DeliveryState.HELD, "working")
@@ -181,7 +181,7 @@ def test_seen_is_final(registry: Registry, conn: sqlite3.Connection) -> None:
     message_id = registry.message(2, 3, delivery_state="seen")
     before = registry.dump()
     assert deliveries.mark_typed(conn, message_ids=[message_id], now=NOW) == []
-    deliveries.postpone(conn, member_id=3, state=DeliveryState.HELD, reason="r", now=NOW)
+    deliveries.postpone(conn, member_ids=[3], state=DeliveryState.HELD, reason="r", now=NOW)
     deliveries.settle(
         conn,
         message_ids=[message_id],
