@@ -95,7 +95,7 @@ class Stage:
             "SHELL": "/bin/sh",
         }
         agent = [str(programs / "claude"), "--name", "Director"]
-        size = ["-x", "200", "-y", "50", "-c", str(home)]
+        size = ["-x", "200", "-y", "90", "-c", str(home)]
         named = ["-s", _SESSION, "-P", "-F", "#{pane_id} #{socket_path},#{pid},0"]
         answer = self._tmux("new-session", "-d", *size, *named, *agent)
         self.director_pane, self._tmux_variable = answer.split(maxsplit=1)
