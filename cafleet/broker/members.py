@@ -10,7 +10,7 @@ from cafleet.broker import fleets
 from cafleet.broker.cards import kind_of, read_skills
 from cafleet.broker.ids import is_id
 from cafleet.errors import DatabaseError, IntegrityError, RefusedError, UnknownIdError
-from cafleet.records import MemberActivity, MemberRecord, MemberStatus, Placement
+from cafleet.records import MemberActivity, MemberKind, MemberRecord, MemberStatus, Placement
 from cafleet.store import Connection, queries
 from cafleet.store.rows import ActivityRow, MemberRow
 
@@ -31,6 +31,13 @@ def get(conn: Connection, *, member_id: int) -> MemberRecord:
             f"member {member_id} {what}; `cafleet member list <fleet-id>` shows who is active"
         )
     return member
+
+
+def removal(member: MemberRecord) -> str:
+    """How one leaves the registry, as the advice of a sentence: the root Director with its fleet only."""
+    if member.kind is MemberKind.DIRECTOR:
+        return f"delete its fleet with `cafleet fleet delete {member.fleet_id} --kill-panes`"
+    return f"delete the member with `cafleet member delete {member.member_id}`"
 
 
 def check_together(conn: Connection, *, member_id: int, other_id: int) -> None:

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from cafleet.cli.parser import ClickCommand
 
 COMPLETE = "_CAFLEET_COMPLETE"
+COMPLETION_OPTIONS = ("--install-completion", "--show-completion")
 # Loading makes some 35,000 objects, all of which stay: a search for garbage among them finds none.
 OBJECTS_BETWEEN_SEARCHES = 50_000
 INTERRUPTED = 130
@@ -64,16 +65,20 @@ def _run(arguments: list[str]) -> int:
     import typer
 
     from cafleet.cli.output import fail
-    from cafleet.cli.tree import program
+    from cafleet.cli.tree import completion_option, program
     from cafleet.errors import CafleetError, internal
 
     try:
         is_completing = COMPLETE in os.environ
-        group = program(completion=is_completing or _begins_with_option(arguments))
+        name = "cafleet"
+        command = program(completion=is_completing or _begins_with_option(arguments))
         if is_completing:
-            return _complete(group)
-        with group.make_context("cafleet", arguments) as ctx:
-            group.invoke(ctx)
+            return _complete(command)
+        if arguments and arguments[0] in COMPLETION_OPTIONS:
+            name = f"cafleet {arguments[0]}"
+            command = completion_option(arguments.pop(0))
+        with command.make_context(name, arguments) as ctx:
+            command.invoke(ctx)
     except typer.Exit as ending:
         return ending.exit_code
     except CafleetError as error:
@@ -99,7 +104,11 @@ def _complete(group: ClickCommand) -> int:
     """Answer the shell, whose completion script calls the program with this variable set."""
     from typer.completion import shell_complete
 
-    return shell_complete(group, {}, "cafleet", COMPLETE, os.environ[COMPLETE])
+    try:
+        return shell_complete(group, {}, "cafleet", COMPLETE, os.environ[COMPLETE])
+    except (LookupError, ValueError):
+        # Not by the script: what that passes on beside it is missing, or no number.
+        return 1
 
 
 def _command_path(error: Exception) -> str:

@@ -67,6 +67,12 @@ def program(*, completion: bool = True) -> ClickCommand:
     return get_command(app)
 
 
+def completion_option(name: str) -> ClickCommand:
+    """What the option of this name does, as a command of its own: Typer's parser knows no option
+    whose value may be left out."""
+    return next(_build(info) for info in _registered_in("completion") if info.name == name)
+
+
 def _version(wanted: bool) -> None:
     if wanted:
         say(f"cafleet {__version__}")

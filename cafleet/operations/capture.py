@@ -6,8 +6,8 @@ import msgspec
 
 from cafleet import clock
 from cafleet.courier.looking import look_at
-from cafleet.errors import MultiplexerError, PaneGoneError
-from cafleet.operations.reaching import pane_target
+from cafleet.errors import MultiplexerError
+from cafleet.operations.reaching import gone, pane_target
 from cafleet.panes import multiplexer
 from cafleet.store import Connection
 
@@ -39,10 +39,7 @@ def capture_member(conn: Connection, *, member_id: int, lines: int, ansi: bool) 
     if sight.unreachable:
         raise MultiplexerError(sight.reason)
     if sight.picture is None:
-        raise PaneGoneError(
-            f"pane {target.pane} of member {member_id} is gone ({sight.look.cue}); delete the member with "
-            f"`cafleet member delete {member_id}`"
-        )
+        raise gone(conn, target, sight)
     content = mux.capture([target.pane], lines=lines, ansi=ansi)[target.pane]
     if isinstance(content, MultiplexerError):
         raise content

@@ -11,7 +11,15 @@ from cafleet.broker import deliveries, members
 from cafleet.courier.liveness import is_running
 from cafleet.errors import MultiplexerError
 from cafleet.panes import pane_lock_path
-from cafleet.records import OWED, PANE_LOCKED, DeliveryState, LifeLine, MemberStatus, ScreenState
+from cafleet.records import (
+    OWED,
+    PANE_LOCKED,
+    DeliveryState,
+    LifeLine,
+    MemberRecord,
+    MemberStatus,
+    ScreenState,
+)
 from cafleet.store import Connection
 from cafleet.store.rows import DeliveryRow
 
@@ -19,7 +27,7 @@ from cafleet.store.rows import DeliveryRow
 class Prospect(msgspec.Struct, frozen=True, kw_only=True):
     """``lacks_courier``: the notice is owed, and no loop runs that would type it. ``is_gone``: the
     recipient's pane was gone when it was last looked at. ``lock_file`` is that of the pane, where
-    another process keeps the courier from typing."""
+    another process keeps the courier from typing. ``removal``: how the recipient is taken out."""
 
     line: LifeLine
     fleet_id: int
@@ -28,6 +36,7 @@ class Prospect(msgspec.Struct, frozen=True, kw_only=True):
     is_gone: bool
     lacks_courier: bool
     lock_file: str | None
+    removal: str
 
 
 def prospects(conn: Connection, *, lines: Sequence[LifeLine]) -> list[Prospect]:
@@ -42,6 +51,7 @@ def prospects(conn: Connection, *, lines: Sequence[LifeLine]) -> list[Prospect]:
 
 
 def _prospect(conn: Connection, line: LifeLine, row: DeliveryRow, *, unserved: bool) -> Prospect:
+    recipient = members.find(conn, member_id=line.to_member_id)
     ended_gone = (line.reason or "").partition(":")[0] == ScreenState.GONE
     return Prospect(
         line=line,
@@ -50,15 +60,15 @@ def _prospect(conn: Connection, line: LifeLine, row: DeliveryRow, *, unserved: b
         has_left=row.owner_status is not MemberStatus.ACTIVE,
         is_gone=ended_gone or bool(row.owner_gone),
         lacks_courier=unserved and line.state in OWED,
-        lock_file=_lock_file(conn, line),
+        lock_file=_lock_file(line, recipient),
+        removal="" if recipient is None else members.removal(recipient),
     )
 
 
-def _lock_file(conn: Connection, line: LifeLine) -> str | None:
+def _lock_file(line: LifeLine, recipient: MemberRecord | None) -> str | None:
     if line.state is not DeliveryState.HELD or line.reason != PANE_LOCKED:
         return None
-    member = members.find(conn, member_id=line.to_member_id)
-    placement = None if member is None else member.placement
+    placement = None if recipient is None else recipient.placement
     if placement is None or placement.mux_pane_id is None:
         return None
     try:

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from cafleet.broker import fleets, members
-from cafleet.courier.looking import Target, target_of
-from cafleet.errors import RefusedError
+from cafleet.courier.looking import Sight, Target, target_of
+from cafleet.errors import PaneGoneError, RefusedError
 from cafleet.records import MemberRecord
 from cafleet.store import Connection
 
@@ -17,8 +17,8 @@ def placed_target(conn: Connection, member: MemberRecord) -> Target | None:
     """
     if member.placement is None:
         raise RefusedError(
-            f"member {member.member_id} has no placement, so there is no pane; delete it with "
-            f"`cafleet member delete {member.member_id}` and create another"
+            f"member {member.member_id} has no placement, so there is no pane; "
+            f"{members.removal(member)} and create another"
         )
     return target_of(member, fleets.database_id(conn))
 
@@ -30,10 +30,24 @@ def pane_target(conn: Connection, *, member_id: int) -> Target:
         UnknownIdError: there is no such active member.
         RefusedError: it has no placement, or its pane is still pending.
     """
-    target = placed_target(conn, members.get(conn, member_id=member_id))
+    member = members.get(conn, member_id=member_id)
+    target = placed_target(conn, member)
     if target is None:
         raise RefusedError(
-            f"the pane of member {member_id} is still pending; wait until it is open, or delete the member "
-            f"with `cafleet member delete {member_id}`"
+            f"the pane of member {member_id} is still pending; wait until it is open, or "
+            f"{members.removal(member)}"
         )
     return target
+
+
+def gone(conn: Connection, target: Target, sight: Sight) -> PaneGoneError:
+    """The refusal to act on a pane that is gone, or another's.
+
+    Raises:
+        UnknownIdError: the member has left as well.
+    """
+    member = members.get(conn, member_id=target.member_id)
+    return PaneGoneError(
+        f"pane {target.pane} of member {member.member_id} is gone ({sight.look.cue}); "
+        f"{members.removal(member)}"
+    )

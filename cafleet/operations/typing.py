@@ -8,8 +8,8 @@ from cafleet.broker import members
 from cafleet.courier.looking import Sight, Target, is_at_rest, look_for_rest
 from cafleet.courier.payloads import poll_request
 from cafleet.courier.submission import Draft, Fate, type_and_submit
-from cafleet.errors import MultiplexerError, PaneGoneError, UsageError
-from cafleet.operations.reaching import pane_target, placed_target
+from cafleet.errors import MultiplexerError, UsageError
+from cafleet.operations.reaching import gone, pane_target, placed_target
 from cafleet.panes import multiplexer, pane_lock
 from cafleet.records import ScreenState
 from cafleet.store import Connection
@@ -53,7 +53,7 @@ def prompt_member(conn: Connection, *, member_id: int, text: str, shell: bool) -
         raise UsageError("the text has control characters; leave them out")
     line = f"! {text.strip()}" if shell else text.strip()
     target = pane_target(conn, member_id=member_id)
-    _type(target, line)
+    _type(conn, target, line)
     return Typed(member_id=member_id, pane_id=target.pane, text=line, shell=shell)
 
 
@@ -71,18 +71,18 @@ def ping_member(conn: Connection, *, member_id: int) -> Ping:
         )
     reason = None
     try:
-        _type(target, poll_request(member_id))
+        _type(conn, target, poll_request(member_id))
     except NotAtRestError as error:
         reason = error.message
     return Ping(member_id=member_id, pane_id=target.pane, skipped=reason is not None, reason=reason)
 
 
-def _type(target: Target, line: str) -> None:
+def _type(conn: Connection, target: Target, line: str) -> None:
     mux = multiplexer(target.backend, target.socket)
     with pane_lock(target.socket, target.pane):
         sight = look_for_rest(mux, [target])[target.pane]
         if not is_at_rest(sight):
-            raise _refusal(target, sight)
+            raise _refusal(conn, target, sight)
         draft = Draft(target=target, text=f"{line.rstrip()} ", program=sight.program)
         [outcomes] = type_and_submit(mux, {target.pane: draft})
     outcome = outcomes[target.pane]
@@ -95,14 +95,11 @@ def _type(target: Target, line: str) -> None:
         )
 
 
-def _refusal(target: Target, sight: Sight) -> MultiplexerError:
+def _refusal(conn: Connection, target: Target, sight: Sight) -> MultiplexerError:
     if sight.unreachable:
         return MultiplexerError(sight.reason)
     if sight.look.state is ScreenState.GONE:
-        return PaneGoneError(
-            f"pane {target.pane} of member {target.member_id} is gone ({sight.look.cue}); delete the "
-            f"member with `cafleet member delete {target.member_id}`"
-        )
+        return gone(conn, target, sight)
     return NotAtRestError(
         f"member {target.member_id} is not at rest ({sight.reason}), nothing was typed; try again later"
     )

@@ -90,7 +90,7 @@ def _finish(process: subprocess.Popen[bytes], stdin: bytes, limit: float) -> tup
             return process.communicate(stdin, timeout=limit)
         except subprocess.TimeoutExpired:
             raise MultiplexerTimeoutError(
-                f"tmux did not answer within {limit:.3g} s; see whether its server hangs"
+                "tmux did not answer in time; see whether its server hangs"
             ) from None
         finally:
             if process.poll() is None:

@@ -20,8 +20,8 @@ _NEXT = {
         "Nobody has looked at the recipient's pane yet; the next pass does, once the pane is open."
     ),
     DeliveryState.UNREACHABLE: (
-        "The message waits to be polled. Delete a member whose pane is gone with "
-        "`cafleet member delete {member}`; if its server is down, start that again."
+        "The message waits to be polled. If the recipient's server is down, start that again; if its "
+        "pane is gone, {removal}."
     ),
     DeliveryState.TYPED: (
         "Its typing has begun; should that have been cut short, the next pass settles it."
@@ -36,7 +36,7 @@ _NEXT = {
 }
 _UNSURE_GONE = (
     "It was typed into a pane that is gone, so it is never typed again; the message waits to be polled. "
-    "Delete the member with `cafleet member delete {member}`, and create another in its place."
+    "For the recipient, {removal}, and create another in its place."
 )
 _URGENT = (
     "The agent works; the notice goes into its queue as soon as its composer is empty, and is typed at "
@@ -57,10 +57,7 @@ _HELD = {
     ),
     ScreenState.AWAITING: "The agent asks something: answer it in the pane.",
     ScreenState.BLOCKED: "Leave copy mode in the pane (q), or switch its input on again.",
-    ScreenState.SHELL: (
-        "The agent has exited: start it again in its pane, or delete the member with "
-        "`cafleet member delete {member}`."
-    ),
+    ScreenState.SHELL: ("The agent has exited: start it again in its pane, or {removal}."),
     ScreenState.UNKNOWN: (
         "The screen tells nothing: look with `cafleet member capture {member}`; enlarge a small pane."
     ),
@@ -96,6 +93,7 @@ def _next(prospect: Prospect) -> str:
         fleet=prospect.fleet_id,
         member=prospect.line.to_member_id,
         lock_file=visible(prospect.lock_file or ""),
+        removal=prospect.removal,
     )
 
 

@@ -26,7 +26,11 @@ _SENTENCES = {
     "SQLITE_LOCKED": "the database is locked by another process; try again",
     "SQLITE_FULL": "the disk is full, nothing was written; free some space and try again",
     "SQLITE_READONLY": "the database cannot be written; check the permissions of the file and its folder",
-    "SQLITE_CANTOPEN": "the database{at} cannot be opened; check its path and permissions",
+    # A mount that is read-only as well: there the files beside a database in WAL mode cannot be made.
+    "SQLITE_CANTOPEN": (
+        "the database{at} cannot be opened; check its path and permissions, and that the file system "
+        "is not mounted read-only"
+    ),
     "SQLITE_NOTADB": (
         f"the file{{at}} is not an SQLite database; check CAFLEET_DATABASE_URL, or restore it {FROM_BACKUP}"
     ),

@@ -164,15 +164,16 @@ def test_a_database_that_may_not_be_written(cafleet: Program, registry: Registry
     mount = f"mount --bind '{where}' '{where}' && mount -o remount,ro,bind '{where}' && exec \"$@\""
     if subprocess.run(["unshare", "-m", "sh", "-c", mount, "sh", "true"], check=False).returncode:
         pytest.skip("this user may not mount anything")
-    done = subprocess.run(
-        ["unshare", "-m", "sh", "-c", mount, "sh", cafleet.path, "doctor", "--json"],
-        env=cafleet.environment,
-        capture_output=True,
-        check=False,
-    )
-    error = json.loads(done.stdout)["database"]["error"]
+
+    def run(*command: str) -> subprocess.CompletedProcess[bytes]:
+        words = ["unshare", "-m", "sh", "-c", mount, "sh", cafleet.path, *command]
+        return subprocess.run(words, env=cafleet.environment, capture_output=True, check=False)
+
+    error = json.loads(run("doctor", "--json").stdout)["database"]["error"]
     assert error.startswith(f"{registry.path} cannot be written; check its owner")
     assert diagnosis(cafleet)["database"]["error"] is None
+    registry.rows("PRAGMA journal_mode = WAL")
+    assert b"and that the file system is not mounted read-only" in run("fleet", "list").stderr
 
 
 def test_a_device_is_no_database(cafleet: Program) -> None:

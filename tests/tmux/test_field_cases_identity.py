@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import pytest
@@ -34,15 +35,19 @@ def test_a_pane_id_that_was_handed_out_again_is_a_strangers(
     strangers = occupied_by_strangers(fleet, tmux_server, recorders, database)
     before = [seat.recording.received() for seat in fleet.seats]
     assert broadcast(cafleet, "rm -rf x") == {"unreachable": len(seats)}
-    for member_id in (2, 3, 4):
+    cures = {}
+    for member_id in (1, 2, 3, 4):
         for command in (["ping"], ["prompt"], ["capture"]):
             extra = ["--", "rm -rf x"] if command == ["prompt"] else []
             refused = cafleet.run("member", *command, str(member_id), *extra)
             assert_refused(refused, 1, "is gone")
+            [cure] = re.findall(r"`cafleet ([^`]+)`", refused.stderr)
+            cures[member_id] = cure.split()
     for member_id in (3, 4):
-        deleted = cafleet.run("member", "delete", str(member_id), "--json").json()
+        deleted = cafleet.run(*cures[member_id], "--json").json()
         assert deleted["pane_status"].endswith("(already gone)")
-    cafleet.run("fleet", "delete", "1", "--kill-panes").ok()
+    assert cures[1] == ["fleet", "delete", "1", "--kill-panes"]
+    cafleet.run(*cures[1]).ok()
     assert database.rows("SELECT DISTINCT status FROM members") == [("deregistered",)]
     assert sorted(tmux_server.panes()) == sorted(strangers)
     assert [seat.recording.received() for seat in fleet.seats] == before

@@ -93,7 +93,7 @@ def test_a_hung_server_is_given_up(
     os.kill(server, signal.SIGSTOP)
     try:
         start = time.monotonic()
-        with pytest.raises(MultiplexerError, match=r"did not answer within 0\.3 s"):
+        with pytest.raises(MultiplexerError, match="did not answer in time;"):
             runner.run(tmux_server.socket, ["list-panes"], limit=0.3)
         assert time.monotonic() - start < 1.0
     finally:

@@ -35,6 +35,7 @@ def lines(
         "is_gone": False,
         "lacks_courier": False,
         "lock_file": None,
+        "removal": "delete the member with `cafleet member delete 3`",
     }
     return life_line(Prospect(line=line, **usual | circumstances)).splitlines()
 

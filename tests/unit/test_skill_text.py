@@ -193,6 +193,25 @@ def test_the_two_rules_are_taught_to_all() -> None:
     assert "a leading `NAME=value` is fine" in PAGES["SKILL.md"]
 
 
+def test_the_monitors_page_has_the_protocol_of_its_prompt() -> None:
+    def protocol(text: str) -> str:
+        found = re.search(r"^1\. .*^5\. Rest\.$", text, re.DOTALL | re.MULTILINE)
+        assert found is not None
+        return found[0]
+
+    page = PAGES["monitor.md"]
+    shown = {
+        "{member_id}": "<me>",
+        "{fleet_id}": "<fleet id>",
+        "{director_member_id}": "<director>",
+    }
+    prompt = ALL["monitor-prompt"]
+    assert "page monitor.md of the skill cafleet" in prompt
+    for placeholder, name in shown.items():
+        prompt = prompt.replace(placeholder, name)
+    assert protocol(page) == protocol(prompt)
+
+
 def test_states_are_all_there() -> None:
     table = PAGES["SKILL.md"].split("| state | meaning |")[1].split("\n\n")[0]
     assert set(re.findall(r"^\| (\w+) \|", table, re.MULTILINE)) == set(DeliveryState)
