@@ -50,7 +50,7 @@ def replace_file(path: str, content: bytes) -> list[str] | None:
     """Make ``path`` a file of exactly ``content``; notes for the user, ``None`` if it was one.
 
     A file beside it, ending in ``.installed``, lists the digests of all that was ever installed
-    there; anything else that is found there is renamed. Links and errors as
+    there; anything else that is found in the place of either is renamed. Links and errors as
     :func:`replace_folder`.
     """
     os.makedirs(os.path.dirname(path), exist_ok=True)
@@ -59,12 +59,14 @@ def replace_file(path: str, content: bytes) -> list[str] | None:
     digest = sha256(content).hexdigest()
     found = _file_content(path)
     is_ours = found is not None and sha256(found).hexdigest() in {*known, digest}
+    notes = []
     if digest not in known:
+        if os.path.isdir(record) and not os.path.islink(record):
+            notes.append(_keep(record, record))
         # First, so that after a crash the new file is known as well.
         _put(record, "".join(f"{each}\n" for each in [*known, digest]).encode())
     if found == content:
-        return None
-    notes = []
+        return notes or None
     if os.path.islink(path):
         notes.append(_link_note(path))
     elif os.path.lexists(path) and not is_ours:

@@ -8,7 +8,7 @@ from datetime import datetime
 import msgspec
 
 from cafleet import __version__, clock
-from cafleet.errors import DatabaseError
+from cafleet.errors import DatabaseError, IntegrityError
 from cafleet.records import CodingAgent
 from cafleet.store import Connection, queries
 from cafleet.store.access import each
@@ -17,36 +17,37 @@ from cafleet.store.guard import table_names
 from cafleet.store.rows import AssetInstallRow
 
 
-def installs(conn: Connection) -> Sequence[AssetInstallRow]:
-    """Every recorded installation, by agent and path; none where there is no table for them."""
-    try:
-        return queries.list_asset_installs(conn)
-    except DatabaseError:
-        if "asset_installs" in table_names(conn):
-            raise
-        return []
-
-
 class DamagedInstall(msgspec.Struct, frozen=True, kw_only=True):
     """A row that cannot be used. Its key as it is stored, and a sentence on what is wrong."""
 
+    install_id: int
     coding_agent: object
     path: object
     fault: str
 
 
-def readable_installs(
-    conn: Connection,
-) -> tuple[Sequence[AssetInstallRow], Sequence[DamagedInstall]]:
-    """The same, where a damaged row hides no other; raises DatabaseError if nothing can be read."""
+def installs(conn: Connection) -> tuple[Sequence[AssetInstallRow], Sequence[DamagedInstall]]:
+    """Every recorded installation, by agent and path, and each row that is damaged; none where there
+    is no table for them.
+
+    Raises:
+        DatabaseError: they cannot be read.
+    """
     try:
+        return queries.list_asset_installs(conn), []
+    except IntegrityError:
         sound, damaged = each(conn, "asset_installs", "list_asset_installs", AssetInstallRow)
     except DatabaseError:
         if "asset_installs" in table_names(conn):
             raise
         return [], []
     return sound, [
-        DamagedInstall(coding_agent=row["coding_agent"], path=row["path"], fault=fault)
+        DamagedInstall(
+            install_id=row["install_id"],
+            coding_agent=row["coding_agent"],
+            path=row["path"],
+            fault=fault,
+        )
         for row, fault in damaged
     ]
 
@@ -54,7 +55,11 @@ def readable_installs(
 def record_install(
     conn: Connection, *, coding_agent: CodingAgent, path: str, now: datetime
 ) -> None:
-    """Record that this program's assets for an agent are at ``path``."""
+    """Record that this program's assets for an agent are at ``path``.
+
+    What is left of damaged rows tells nothing: those of this agent, or of none, are deleted.
+    """
+    others = set(CodingAgent) - {coding_agent}
     with transaction(conn):
         queries.upsert_asset_install(
             conn,
@@ -62,4 +67,13 @@ def record_install(
             path=path,
             cafleet_version=__version__,
             now=clock.stamp(now),
+        )
+        sound, damaged = installs(conn)
+        faulty: list[AssetInstallRow | DamagedInstall] = [
+            *damaged,
+            *(row for row in sound if not clock.is_stamp(row.installed_at)),
+        ]
+        queries.delete_asset_installs(
+            conn,
+            install_ids=[row.install_id for row in faulty if row.coding_agent not in others],
         )

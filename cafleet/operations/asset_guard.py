@@ -5,7 +5,7 @@ from __future__ import annotations
 from cafleet import __version__
 from cafleet.agents.paths import locate
 from cafleet.broker import assets
-from cafleet.errors import AgentError
+from cafleet.errors import AgentError, IntegrityError
 from cafleet.records import CodingAgent
 from cafleet.store import Connection
 
@@ -16,9 +16,14 @@ def check_assets(conn: Connection) -> None:
     Raises:
         SettingError: a variable that says where an agent's files live is unusable.
         AgentError: nothing is installed at any of these paths, or something by another version.
+        IntegrityError: the record of one at these paths is damaged.
     """
     places = [(agent, locate(agent).base) for agent in CodingAgent]
-    current = [row for row in assets.installs(conn) if (row.coding_agent, row.path) in places]
+    sound, damaged = assets.installs(conn)
+    for broken in damaged:
+        if (broken.coding_agent, broken.path) in places:
+            raise IntegrityError(broken.fault)
+    current = [row for row in sound if (row.coding_agent, row.path) in places]
     if not current:
         raise AgentError("no coding agent has its skill installed yet; run `cafleet setup`")
     for row in current:

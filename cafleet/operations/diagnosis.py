@@ -100,7 +100,7 @@ def _read(path: str, caller: CallerPane | None) -> tuple[FleetFindings, _Install
     try:
         with closing(connect(path)) as conn:
             try:
-                installs = assets.readable_installs(conn)
+                installs = assets.installs(conn)
                 faults += [row.fault for row in installs[1]]
             except CafleetError as failure:
                 faults.append(str(failure))

@@ -56,7 +56,7 @@ def install_assets(path: str, agents: Sequence[CodingAgent]) -> Iterator[AgentOu
                 f"the database at {path} has no table asset_installs; mend the database first"
             )
         # A table of before schema 6 has other columns. Damaged rows are in nobody's way here.
-        assets.readable_installs(conn)
+        assets.installs(conn)
         with _one_at_a_time():
             for agent in agents:
                 yield _install_one(conn, agent)

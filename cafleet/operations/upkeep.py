@@ -16,6 +16,7 @@ from cafleet.store.backup import back_up
 from cafleet.store.connection import connect, forbid_writes
 from cafleet.store.contract_checks import live_findings, live_plan
 from cafleet.store.contracts import Contract, query_source, read_contracts
+from cafleet.store.failures import UnsoundError
 from cafleet.store.files import page
 from cafleet.store.guard import REFINERY, check_schema, table_names
 from cafleet.store.ledger import ledger_faults, shipped_migrations
@@ -80,8 +81,12 @@ def check(path: str) -> list[str]:
     Raises:
         DatabaseError: there is no database, or it cannot be opened.
     """
+    try:
+        conn = connect(path)
+    except UnsoundError as failure:
+        return [str(failure)]
     found: list[str] = []
-    with closing(connect(path)) as conn:
+    with closing(conn):
         forbid_writes(conn)
         for what, faults in _parts(conn, path):
             try:

@@ -33,7 +33,7 @@ def diagnosed(found: Diagnosis) -> str:
         "",
         *_database(found.database),
         "",
-        *_agents(found.coding_agents),
+        *_agents(found.coding_agents, is_known=found.database.ok),
         "",
         issues,
     ]
@@ -75,7 +75,8 @@ def _database(found: DatabaseFindings) -> list[str]:
     return [*lines, *(f"  ! {visible(warning)}" for warning in found.warnings)]
 
 
-def _agents(found: AgentsFindings) -> list[str]:
+def _agents(found: AgentsFindings, *, is_known: bool) -> list[str]:
+    """``is_known`` says whether the database is fit to be asked what is installed."""
     rows = [
         [
             agent.coding_agent.value,
@@ -92,7 +93,7 @@ def _agents(found: AgentsFindings) -> list[str]:
         for agent in found.agents
         if agent.error is not None
     ]
-    if all(agent.state == "not_installed" for agent in found.agents):
+    if is_known and all(agent.state == "not_installed" for agent in found.agents):
         lines.append("  ! no agent has its skill, so other commands refuse; run `cafleet setup`")
     lines += [
         f"  superseded: {old.coding_agent} {_path(old.path)} ({visible(old.recorded_version or _NO_VERSION)})"

@@ -17,6 +17,10 @@ class UniqueIndexError(DatabaseError):
         self.index = index
 
 
+class UnsoundError(DatabaseError):
+    """The file is none of SQLite's, or its pages are damaged."""
+
+
 # SQLite names the columns of an index that refuses a row, not the index. No other unique index is
 # over this column.
 _INDEX_ON = {"members.fleet_id": "idx_members_one_active_monitor_per_fleet"}
@@ -37,6 +41,7 @@ _SENTENCES = {
     "SQLITE_CORRUPT": f"the database{{at}} is damaged; restore it {FROM_BACKUP}",
     "SQLITE_IOERR": "the disk failed under the database; check it and try again",
 }
+_UNSOUND = ("SQLITE_NOTADB", "SQLITE_CORRUPT")
 
 
 def translate(
@@ -53,15 +58,17 @@ def translate(
         if refused_by in _INDEX_ON:
             return UniqueIndexError(_INDEX_ON[refused_by])
     # An extended code (SQLITE_IOERR_WRITE) shares the sentence of its primary code.
-    sentence = _SENTENCES.get("_".join(name.split("_")[:2]))
+    primary = "_".join(name.split("_")[:2])
+    sentence = _SENTENCES.get(primary)
     if sentence is None:
         sentence = (
-            f"the database refused ({name or type(failure).__name__}: {text}); see `cafleet db check`, "
-            f"or restore it {FROM_BACKUP}"
+            f"the database refused ({name or type(failure).__name__}: {text}); mend what `cafleet db "
+            f"check` names, or restore it {FROM_BACKUP}"
         )
         return DatabaseError(sentence)
     path = _path(database) if isinstance(database, sqlite3.Connection) else database
-    return DatabaseError(sentence.format(at=f" at {path}" if path else ""))
+    kind = UnsoundError if primary in _UNSOUND else DatabaseError
+    return kind(sentence.format(at=f" at {path}" if path else ""))
 
 
 def _path(conn: sqlite3.Connection) -> str:

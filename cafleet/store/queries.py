@@ -81,7 +81,7 @@ def upsert_asset_install(
 ) -> int:
     """Record an installation; a second one at the same place takes the place of the first.
 
-    Source: sql/queries/asset_installs.sql:14.
+    Source: sql/queries/asset_installs.sql:15.
     """
     return change(
         conn,
@@ -92,6 +92,26 @@ def upsert_asset_install(
             "path": path,
             "cafleet_version": cafleet_version,
             "now": now,
+        },
+    )
+
+
+def delete_asset_installs(
+    conn: Connection,
+    *,
+    install_ids: Sequence[int],
+) -> int:
+    """Forget installations, by rowid: the key of a damaged row may be nothing that can be asked
+    for.
+
+    Source: sql/queries/asset_installs.sql:23, by primary key.
+    """
+    return change(
+        conn,
+        "asset_installs",
+        "delete_asset_installs",
+        {
+            "install_ids": id_list(install_ids),
         },
     )
 

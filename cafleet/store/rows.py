@@ -65,7 +65,7 @@ _SIGNS_OF_LIFE = {
     "last_ack": Source("messages", "status_timestamp", "owner_member_id", "member_id"),
 }
 
-# The tables that refer to no other for it know at least that an id is never below 1.
+# SQLite counts from 1: an id below it was put there by a hand.
 _Id = Annotated[int, msgspec.Meta(ge=1)]
 
 
@@ -94,6 +94,9 @@ class AppliedMigrationRow(Row, frozen=True, kw_only=True):
 class FleetRow(FleetRecord, Row, frozen=True, kw_only=True):
     table: ClassVar[str] = "fleets"
     key: ClassVar[str] = "fleet_id"
+
+    fleet_id: _Id
+    director_member_id: _Id | None
 
 
 class FleetSummaryRow(FleetSummary, Row, frozen=True, kw_only=True):
@@ -167,8 +170,8 @@ class StoredMemberRow(Row, frozen=True, kw_only=True):
     table: ClassVar[str] = "members"
     key: ClassVar[str] = "member_id"
 
-    member_id: int
-    fleet_id: int
+    member_id: _Id
+    fleet_id: _Id
     name: str
     description: str
     status: MemberStatus
@@ -247,7 +250,7 @@ class StoredPlacementRow(Row, frozen=True, kw_only=True):
     table: ClassVar[str] = "member_placements"
     key: ClassVar[str] = "member_id"
 
-    member_id: int
+    member_id: _Id
     mux_session: str
     mux_window_id: str
     mux_pane_id: str | None
@@ -271,8 +274,11 @@ class TrackedMessageRow(TrackedMessage, Row, frozen=True, kw_only=True):
 
 
 class StoredMessageRow(MessageRow, frozen=True, kw_only=True):
+    message_id: _Id
+    owner_member_id: _Id
     from_member_id: _Id
     to_member_id: _Id | None
+    origin_message_id: _Id | None
     delivery_state: DeliveryState
     urgent: Annotated[int, msgspec.Meta(ge=0, le=1)]
 
@@ -355,8 +361,8 @@ class DeliveryEventRow(Row, frozen=True, kw_only=True):
     table: ClassVar[str] = "delivery_events"
     key: ClassVar[str] = "event_id"
 
-    event_id: int
-    message_id: int
+    event_id: _Id
+    message_id: _Id
     at: str
     state: DeliveryState
     reason: str | None
@@ -367,10 +373,10 @@ class WaitRow(Row, frozen=True, kw_only=True):
     table: ClassVar[str] = "waits"
     key: ClassVar[str] = "wait_id"
 
-    wait_id: int
-    waiter_member_id: int
-    awaited_member_id: int | None
-    message_id: int | None
+    wait_id: _Id
+    waiter_member_id: _Id
+    awaited_member_id: _Id | None
+    message_id: _Id | None
     until_at: str
     lock_file: str
 
@@ -385,6 +391,7 @@ class MonitorRuntimeRow(MonitorRuntime, Row, frozen=True, kw_only=True):
     table: ClassVar[str] = "monitor_runtime"
     key: ClassVar[str] = "fleet_id"
 
+    fleet_id: _Id
     tick_seconds: Annotated[int, msgspec.Meta(ge=1)]
     wake_interval_seconds: Annotated[int, msgspec.Meta(ge=0)] | None
 
@@ -400,9 +407,10 @@ class RuntimeFaultRow(Row, frozen=True, kw_only=True):
 class AssetInstallRow(Row, frozen=True, kw_only=True):
     table: ClassVar[str] = "asset_installs"
     key: ClassVar[str] = "path"
-    # It writes the rows of the agents' present paths again; the others only tell of former ones.
+    # It writes the rows of the agents' present paths again, and deletes others that are damaged.
     cure: ClassVar[str] = "run `cafleet setup`, or delete that row"
 
+    install_id: int
     coding_agent: CodingAgent
     path: str
     cafleet_version: str

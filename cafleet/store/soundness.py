@@ -59,7 +59,8 @@ def schema_differences(conn: sqlite3.Connection) -> Iterator[str]:
             if name not in found:
                 yield f"{entry.type} {name} is missing; {_cure(entry, schema)}"
             elif not _is_same(conn, found[name], reference, entry):
-                yield f"{found[name].type} {name} is not as {schema} has it; make it so again"
+                odd = _odd_columns(_columns(conn, name), _columns(reference, name))
+                yield f"{found[name].type} {name} is not as {schema} has it{odd}; make it so again"
         for name in found.keys() - wanted.keys() - {REFINERY}:
             yield f"{found[name].type} {name} is not cafleet's; drop it, or keep it elsewhere"
 
@@ -106,7 +107,7 @@ def _is_same(
     if found.type != wanted.type or _tokens(found) == _tokens(wanted):
         return found.type == wanted.type
     # The predecessor may have written the same table otherwise.
-    return found.type == "table" and _columns(conn, found) == _columns(reference, wanted)
+    return found.type == "table" and _structure(conn, found) == _structure(reference, wanted)
 
 
 def _tokens(entry: SchemaObjectRow) -> list[str]:
@@ -115,16 +116,34 @@ def _tokens(entry: SchemaObjectRow) -> list[str]:
     return [word if word.startswith("'") else word.lower() for word in words]
 
 
-def _columns(conn: sqlite3.Connection, entry: SchemaObjectRow) -> tuple[object, ...]:
-    name = _quoted(entry.name)
+def _structure(conn: sqlite3.Connection, entry: SchemaObjectRow) -> tuple[object, ...]:
     with translated(conn):
-        columns = conn.execute(f"PRAGMA table_xinfo({name})").fetchall()
-        references = conn.execute(f"PRAGMA foreign_key_list({name})").fetchall()
+        references = conn.execute(f"PRAGMA foreign_key_list({_quoted(entry.name)})").fetchall()
     return (
-        {(column, type_.upper(), *rest) for _, column, type_, *rest in columns},
+        _columns(conn, entry.name),
         {tuple(reference[2:]) for reference in references},
         {"autoincrement", "check"} & set(_tokens(entry)),
     )
+
+
+def _columns(conn: sqlite3.Connection, table: str) -> dict[str, tuple[object, ...]]:
+    """How each column is declared, by its name."""
+    with translated(conn):
+        columns = conn.execute(f"PRAGMA table_xinfo({_quoted(table)})").fetchall()
+    return {column: (type_.upper(), *rest) for _, column, type_, *rest in columns}
+
+
+def _odd_columns(
+    found: dict[str, tuple[object, ...]], wanted: dict[str, tuple[object, ...]]
+) -> str:
+    odd = [f"{column} is missing" for column in wanted.keys() - found.keys()]
+    odd += [f"{column} is not cafleet's" for column in found.keys() - wanted.keys()]
+    odd += [
+        f"{column} is declared otherwise"
+        for column in found.keys() & wanted.keys()
+        if found[column] != wanted[column]
+    ]
+    return f" ({', '.join(sorted(odd))})" if odd else ""
 
 
 def _quoted(name: str) -> str:

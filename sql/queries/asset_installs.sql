@@ -4,6 +4,7 @@
 -- plan: primary key
 -- scan: asset_installs (a handful of rows, all asked for, in the order of their key)
 SELECT
+    asset_installs.rowid AS install_id,
     asset_installs.coding_agent,
     asset_installs.path,
     asset_installs.cafleet_version,
@@ -18,3 +19,10 @@ INSERT INTO asset_installs (coding_agent, path, cafleet_version, installed_at)
 VALUES (:coding_agent, :path, :cafleet_version, :now)
 ON CONFLICT (coding_agent, path) DO UPDATE
 SET cafleet_version = excluded.cafleet_version, installed_at = excluded.installed_at;
+
+-- name: delete_asset_installs(install_ids)!
+-- Forget installations, by rowid: the key of a damaged row may be nothing that can be asked for.
+-- params: install_ids list[int]
+-- plan: primary key
+DELETE FROM asset_installs
+WHERE rowid IN (SELECT asked.value FROM json_each(:install_ids) AS asked);

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 import sqlite3
 from collections.abc import Sequence
@@ -116,8 +117,6 @@ DAMAGES: list[tuple[str, str, Any, int, str]] = [
     ("member_placements", "screen_since", "x", 3, "'x'"),
     ("messages", "owner_member_id", 1.5, 5, "1.5"),
     ("messages", "from_member_id", "12abc", 5, "'12abc'"),
-    ("messages", "from_member_id", 0, 5, "0"),
-    ("messages", "to_member_id", -4, 5, "-4"),
     ("messages", "type", "broadcast", 5, "'broadcast'"),
     (
         "messages",
@@ -191,6 +190,28 @@ def test_a_value_is_named(
     if table not in KEYLESS:
         assert f" is {row_id}, which " in named[0]
     assert all("; " in each for each in findings)
+
+
+def test_an_id_below_1_is_named(crowd: Registry) -> None:
+    ids = [
+        (table, column)
+        for (table,) in crowd.rows("SELECT name FROM sqlite_master WHERE type = 'table'")
+        for _, column, kind, *_ in crowd.rows(f"PRAGMA table_info({table})")
+        if column.endswith("_id") and kind == "INTEGER"
+    ]
+    assert len(ids) == 17
+    with closing(crowd.connect()) as conn:
+        for table, column in ids:
+            for value in (0, -5):
+                conn.execute("BEGIN")
+                conn.execute(
+                    f"UPDATE {table} SET {column} = {value} WHERE rowid ="
+                    f" (SELECT max(rowid) FROM {table} WHERE {column} IS NOT NULL)"
+                )
+                findings = [each for _, faults in row_faults(conn) for each in faults]
+                told = f"{table}.{column} holds {value} where "
+                assert [each for each in findings if each.startswith(told)], (told, findings)
+                conn.execute("ROLLBACK")
 
 
 #: What each rule says of what breaks it, and how to break it.
@@ -338,7 +359,15 @@ def test_missing_references_are_named(crowd: Registry) -> None:
         ),
         (
             "ALTER TABLE members ADD COLUMN more",
-            f"table members is not as {schema_path()} has it; ",
+            f"table members is not as {schema_path()} has it (more is not cafleet's); make it so",
+        ),
+        (
+            "ALTER TABLE members DROP COLUMN deregistered_at",
+            f"table members is not as {schema_path()} has it (deregistered_at is missing); make",
+        ),
+        (
+            "ALTER TABLE waits RENAME COLUMN lock_file TO lock",
+            f"table waits is not as {schema_path()} has it (lock is not cafleet's, lock_file is mis",
         ),
         ("DROP TABLE waits", "table waits is missing; restore the database from a backup"),
         ("DROP TABLE asset_installs", "table asset_installs is missing; run `cafleet setup`"),
@@ -346,7 +375,16 @@ def test_missing_references_are_named(crowd: Registry) -> None:
 )
 def test_another_schema_is_named(crowd: Registry, change: str, finding: str) -> None:
     crowd.rows(change)
-    assert [each for each in found(crowd) if each.startswith(finding)]
+    findings = found(crowd)
+    assert [each for each in findings if each.startswith(finding)]
+    assert not [each for each in findings if "; see `cafleet db check`" in each]
+
+
+def test_a_column_of_another_kind_is_named(crowd: Registry) -> None:
+    crowd.rows("DROP TABLE database_identity")
+    crowd.rows("CREATE TABLE database_identity (singleton INTEGER PRIMARY KEY, database_id BLOB)")
+    [told] = [each for each in found(crowd) if each.startswith("table database_identity is not as")]
+    assert "has it (database_id is declared otherwise); " in told
 
 
 def test_a_weaker_index_is_named(crowd: Registry) -> None:
@@ -436,13 +474,31 @@ def test_what_is_no_database(cafleet: Program, tmp_path: Path) -> None:
     path = tmp_path / "x.db"
     path.write_text("a note\n" * 200)
     cafleet.environment["CAFLEET_DATABASE_URL"] = Database(path).url
-    for arguments in (("check",), ("check", "--json"), ("queries",), ("backup", "copy.db")):
+    for arguments in (("queries",), ("backup", "copy.db")):
         assert_refused(cafleet.run("db", *arguments), 1, "is not an SQLite database")
+    told = cafleet.run("db", "check")
+    assert (told.exit_code, told.stderr) == (1, "")
+    assert told.stdout.startswith(f"the file at {path} is not an SQLite database; ")
     path.unlink()
     sqlite3.connect(path).execute("CREATE TABLE notes (note)")
     told = cafleet.run("db", "check")
     assert told.exit_code == 1
     assert "is not one of cafleet's; " in told.stdout
+
+
+@pytest.mark.parametrize("size", [5000, 50_000])
+def test_the_json_of_a_file_that_cannot_be_read_is_json(
+    crowd: Registry, cafleet: Program, tmp_path: Path, size: int
+) -> None:
+    with closing(crowd.connect()) as conn:
+        conn.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+    path = tmp_path / "x.db"
+    path.write_bytes(crowd.path.read_bytes()[:size])
+    cafleet.environment["CAFLEET_DATABASE_URL"] = Database(path).url
+    done = cafleet.run("db", "check", "--json")
+    assert (done.exit_code, done.stderr) == (1, "")
+    [finding] = json.loads(done.stdout)["findings"]
+    assert finding.startswith(f"the database at {path} is damaged; restore it from a backup")
 
 
 def test_no_writer_waits_for_it(crowd: Registry) -> None:

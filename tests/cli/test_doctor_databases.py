@@ -38,6 +38,9 @@ def diagnosis(cafleet: Program, pane: str | None = None, **env: str) -> Any:
     text = cafleet.run("doctor", pane=pane, env=env)
     assert (text.exit_code, text.stderr, result.stderr) == (result.exit_code, "", "")
     assert f"{'✓' if found['database']['ok'] else '✗'} database: " in text.stdout
+    states = {agent["state"] for agent in found["coding_agents"]["agents"]}
+    is_known_of_none = found["database"]["ok"] and states == {"not_installed"}
+    assert ("so other commands refuse" in text.stdout) == is_known_of_none
     return found
 
 

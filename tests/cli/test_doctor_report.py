@@ -201,7 +201,7 @@ def test_not_installed_is_no_issue(
     assert "! no agent has its skill, so other commands refuse; run `cafleet setup`" in text
 
 
-@pytest.mark.parametrize("damage", ["missing", "page", "preset", "link"])
+@pytest.mark.parametrize("damage", ["missing", "page", "preset", "record", "link"])
 def test_files_that_are_not_as_installed(
     cafleet: Program, database: Database, pane: str, environment: dict[str, str], damage: str
 ) -> None:
@@ -215,6 +215,11 @@ def test_files_that_are_not_as_installed(
     elif damage == "preset":
         where = base / "rules/cafleet.rules"
         where.unlink()
+    elif damage == "record":
+        where = base / "rules/cafleet.rules"
+        where.write_text("half")
+        where.with_name("cafleet.rules.installed").unlink()
+        where.with_name("cafleet.rules.installed").mkdir()
     else:
         (base / "skills/cafleet").rename(base / "there")
         (base / "skills/cafleet").symlink_to(base / "there")

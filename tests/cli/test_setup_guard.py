@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from cafleet import __version__
+from cafleet.operations.upkeep import check
 from cafleet.store import queries
 from tests.harness.program import Program, assert_refused
 from tests.harness.registry import THEN, Registry
@@ -125,13 +126,28 @@ def test_what_comes_before_it(cafleet: Program, bare: Registry) -> None:
     assert_refused(result, 1, "older than this program's")
 
 
-def test_a_value_that_no_column_can_hold_is_named(cafleet: Program, bare: Registry) -> None:
-    put(bare, "gemini", "/g", __version__)
-    result = cafleet.run("fleet", "list")
-    assert_refused(result, 1, "asset_installs.coding_agent holds 'gemini' where path is '/g'")
-    assert result.stderr.endswith("; run `cafleet setup`, or delete that row\n")
-    bare.rows("DELETE FROM asset_installs WHERE path = '/g'")
-    assert_refused(cafleet.run("fleet", "list"), 1, NOBODY)
+def test_damaged_rows_of_no_present_path_block_nothing_and_setup_deletes_them(
+    cafleet: Program, bare: Registry, environment: dict[str, str]
+) -> None:
+    put(bare, "claude", f"{environment['HOME']}/.claude", __version__)
+    bare.rows(
+        "INSERT INTO asset_installs VALUES ('gemini', '/g', '1', ?1), (x'00', '/b', '1', ?1),"
+        " ('claude', x'ff', '1', ?1), ('claude', CAST(x'ff' AS TEXT), '1', ?1),"
+        " ('claude', '/v', x'00', ?1), ('claude', '/t', '1', x'00'), ('claude', '/s', '1', 'then'),"
+        " ('claude', '/old', '0.1', ?1), ('codex', '/v', x'00', ?1)",
+        THEN,
+    )
+    cafleet.run("fleet", "list").ok()
+    assert len(check(str(bare.path))) == 8
+    cafleet.run("setup", "--coding-agent", "claude").ok()
+    kept = "SELECT coding_agent, path FROM asset_installs ORDER BY path LIMIT 2"
+    assert bare.rows(kept) == [("claude", f"{environment['HOME']}/.claude"), ("claude", "/old")]
+    [left] = check(str(bare.path))
+    assert left.startswith("asset_installs.cafleet_version holds b'\\x00' where path is '/v'")
+    assert left.endswith("; run `cafleet setup`, or delete that row")
+    cafleet.run("setup").ok()
+    assert check(str(bare.path)) == []
+    assert "✓ database" in cafleet.run("doctor").stdout
 
 
 @pytest.mark.parametrize("column", ["cafleet_version", "installed_at"])

@@ -179,6 +179,24 @@ def test_folders_and_pipes_in_a_files_place_are_kept(tmp_path: Path) -> None:
     assert path.read_bytes() == b"ours"
 
 
+def test_a_folder_in_the_place_of_the_record_is_kept(tmp_path: Path) -> None:
+    path, record = tmp_path / "cafleet.rules", tmp_path / "cafleet.rules.installed"
+    replace_file(str(path), b"ours")
+    for number, standing in enumerate([b"ours", b"spoilt", None], start=1):
+        record.unlink()
+        record.mkdir()
+        (record / "x").write_text("mine")
+        if standing is None:
+            path.unlink()
+        else:
+            path.write_bytes(standing)
+        notes = replace_file(str(path), b"ours") or []
+        assert f"kept as {record}.kept-{number}" in notes[0]
+        assert Path(f"{record}.kept-{number}/x").read_text() == "mine"
+        assert path.read_bytes() == b"ours"
+        assert replace_file(str(path), b"ours") is None
+
+
 def test_a_link_in_a_files_place_is_replaced(tmp_path: Path) -> None:
     path, target = tmp_path / "cafleet.rules", tmp_path / "mine.rules"
     target.write_bytes(b"mine")
