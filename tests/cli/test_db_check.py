@@ -117,6 +117,7 @@ DAMAGES: list[tuple[str, str, Any, int, str]] = [
     ("member_placements", "screen_since", "x", 3, "'x'"),
     ("messages", "owner_member_id", 1.5, 5, "1.5"),
     ("messages", "from_member_id", "12abc", 5, "'12abc'"),
+    ("messages", "to_member_id", b"4", 5, "b'4'"),
     ("messages", "type", "broadcast", 5, "'broadcast'"),
     (
         "messages",
