@@ -308,8 +308,13 @@ def test_an_adopted_database_is_sound(tmp_path: Path) -> None:
 
 
 def test_all_damaged_rows_are_named_across_pages(crowd: Registry) -> None:
-    for number in range(1100):
-        crowd.message(3, 4, str(number))
+    with closing(crowd.connect()) as conn:
+        names = [column[1] for column in conn.execute("PRAGMA table_info(messages)")][1:]
+        columns = ", ".join(names)
+        conn.executemany(
+            f"INSERT INTO messages ({columns}) SELECT {columns} FROM messages WHERE message_id = ?",
+            [(4,)] * 1100,
+        )
     odd = [6, 7, 505, 506, 507, 1005, 1006, 1105]
     for message_id in odd:
         crowd.rows("UPDATE messages SET type = 'odd' WHERE message_id = ?", message_id)
