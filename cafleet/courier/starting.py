@@ -13,7 +13,7 @@ from cafleet.broker import members, monitor
 from cafleet.courier.liveness import is_running
 from cafleet.courier.process_lock import ProcessLock
 from cafleet.errors import CafleetError, IntegrityError, MultiplexerError
-from cafleet.panes import multiplexer
+from cafleet.panes import Multiplexer, multiplexer
 from cafleet.records import Placement
 from cafleet.store import Connection
 
@@ -27,7 +27,7 @@ def ensure_running(conn: Connection, *, database: str, fleet_id: int) -> bool:
     """Start the fleet's loop if none runs; whether one runs then, or is being started by another.
 
     A loop that was stopped stays stopped. Nothing is started from where the fleet's multiplexer
-    cannot be reached, such as an agent's sandbox.
+    cannot be reached, such as an agent's sandbox, or where the loop would end with the sandbox.
     """
     if is_running(conn, database=database, fleet_id=fleet_id):
         return True
@@ -35,7 +35,8 @@ def ensure_running(conn: Connection, *, database: str, fleet_id: int) -> bool:
     if row is not None and row.stopped_at is not None:
         return False
     try:
-        require_server(conn, fleet_id=fleet_id)
+        if not require_server(conn, fleet_id=fleet_id).is_in_sight():
+            return False
         starting = ProcessLock(f"{database}.start-{fleet_id}.lock")
         # Of many senders at once one starts it.
         if not starting.acquire():
@@ -48,15 +49,17 @@ def ensure_running(conn: Connection, *, database: str, fleet_id: int) -> bool:
         return False
 
 
-def require_server(conn: Connection, *, fleet_id: int) -> None:
-    """Raise MultiplexerError unless the multiplexer server of the fleet answers."""
+def require_server(conn: Connection, *, fleet_id: int) -> Multiplexer:
+    """The multiplexer server of the fleet; raises MultiplexerError unless it answers."""
     placement = _placement(conn, fleet_id)
     if placement is None:
         raise MultiplexerError(
             f"no member of fleet {fleet_id} has a placement, so its multiplexer is unknown; delete the "
             f"fleet with `cafleet fleet delete {fleet_id}`"
         )
-    multiplexer(placement.backend, placement.mux_socket).tagged_panes()
+    server = multiplexer(placement.backend, placement.mux_socket)
+    server.tagged_panes()
+    return server
 
 
 def is_server_listening(conn: Connection, *, fleet_id: int) -> bool:

@@ -60,6 +60,11 @@ class Multiplexer(Protocol):
         """Whether a server accepts connections at the socket, without asking it anything."""
         ...
 
+    def is_in_sight(self) -> bool:
+        """Whether the server's process can be seen from here. Not from a PID namespace that it is
+        no part of, such as a sandbox's, where all processes end with the first."""
+        ...
+
     def split(
         self,
         beside: str,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import socket as sockets
+import struct
 from collections.abc import Mapping, Sequence
 
 from cafleet.errors import MultiplexerError
@@ -12,6 +13,9 @@ from cafleet.panes.identity import PaneTag
 from cafleet.panes.interface import NewPane
 from cafleet.panes.survey import survey
 from cafleet.screens import Picture
+
+# A process, its user and its group, as unix(7) has them.
+_UCRED = struct.Struct("3i")
 
 
 class Tmux:
@@ -35,6 +39,22 @@ class Tmux:
             except OSError:
                 return False
         return True
+
+    def is_in_sight(self) -> bool:
+        if not hasattr(sockets, "SO_PEERCRED"):
+            # Only Linux has such namespaces.
+            return True
+        with sockets.socket(sockets.AF_UNIX, sockets.SOCK_STREAM) as client:
+            client.setblocking(False)
+            try:
+                client.connect(os.fsencode(self.socket))
+                credentials = client.getsockopt(
+                    sockets.SOL_SOCKET, sockets.SO_PEERCRED, _UCRED.size
+                )
+            except OSError:
+                return self.is_listening()
+        # The number of a process that has none here is 0.
+        return bool(_UCRED.unpack(credentials)[0])
 
     def split(
         self,

@@ -6,6 +6,7 @@ import os
 import signal
 import subprocess
 import time
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -34,6 +35,10 @@ APART = {
     "unshare": ["unshare", "-p", "--fork", "--mount-proc"],
     "codex": [str(INSTALLED / "codex"), "sandbox", "-c", 'sandbox_mode="workspace-write"'],
 }
+
+
+SENT = ("message", "send", "--from-member-id", "3", "--to-member-id", "4", "hello")
+Inside = Callable[..., "subprocess.CompletedProcess[bytes]"]
 
 
 @pytest.fixture
@@ -209,13 +214,15 @@ def test_where_tmux_cannot_be_reached_the_message_stays_queued_and_the_sender_is
     assert registry.value("SELECT delivery_state FROM messages") == "queued"
 
 
-@pytest.mark.parametrize("how", APART)
-def test_from_inside_another_pid_namespace_the_loop_is_live_and_a_message_delivered(
-    two: Fleet, cafleet: Program, registry: Registry, tmp_path: Path, how: str
-) -> None:
+@pytest.fixture(params=APART)
+def inside(
+    request: pytest.FixtureRequest, cafleet: Program, registry: Registry, tmp_path: Path
+) -> Inside:
+    """Runs words in a PID namespace of their own."""
+    how = request.param
     apart = [*APART[how], *(_writable(registry) if how == "codex" else [])]
 
-    def inside(*words: str) -> subprocess.CompletedProcess[bytes]:
+    def run(*words: str) -> subprocess.CompletedProcess[bytes]:
         return subprocess.run(
             [*apart, *words],
             env=cafleet.environment,
@@ -225,22 +232,36 @@ def test_from_inside_another_pid_namespace_the_loop_is_live_and_a_message_delive
         )
 
     try:
-        trial = inside("sh", "-c", "echo $$")
+        trial = run("sh", "-c", "echo $$")
     except OSError:
         pytest.skip(f"{how} is not installed")
     if trial.returncode:
         pytest.skip("namespaces may not be made here")
     assert int(trial.stdout) < 100
+    return run
+
+
+def test_from_inside_another_pid_namespace_the_loop_is_live_and_a_message_delivered(
+    two: Fleet, cafleet: Program, registry: Registry, tmp_path: Path, inside: Inside
+) -> None:
     with running(cafleet, registry) as loop:
-        status = ["monitor", "status", "1"]
-        send = ["message", "send", "--from-member-id", "3", "--to-member-id", "4", "hello"]
-        for words in (status, send):
+        for words in (("monitor", "status", "1"), SENT):
             done = inside(cafleet.path, *words)
             assert done.returncode == 0, done
             assert b"no courier runs" not in done.stderr
-            assert words is send or done.stdout.startswith(b"fleet 1: running\n")
+            assert words is SENT or done.stdout.startswith(b"fleet 1: running\n")
         assert settled(registry, 1)["state"] == "submitted"
         assert loops(tmp_path) == [loop.pid]
+
+
+def test_no_loop_is_started_where_it_would_end_with_the_sandbox(
+    two: Fleet, cafleet: Program, registry: Registry, tmp_path: Path, inside: Inside
+) -> None:
+    done = inside(cafleet.path, *SENT)
+    assert done.returncode == 0, done
+    assert b"no courier runs for fleet 1" in done.stderr
+    assert (registry.value("SELECT pid FROM monitor_runtime"), loops(tmp_path)) == (None, [])
+    assert all_states(registry) == {1: "queued"}
 
 
 def _writable(registry: Registry) -> list[str]:
