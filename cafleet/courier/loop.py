@@ -237,7 +237,13 @@ class _Place:
 
     def check_file(self) -> None:
         """Raise ReplacedError if the database file is another by now, or there is none."""
-        if file_identity(self._database) != self._file:
+        found = file_identity(self._database)
+        if found is None:
+            raise ReplacedError(
+                f"the database at {self._database} is gone; bring it back, or make another with "
+                f"`cafleet setup`"
+            )
+        if found != self._file:
             raise ReplacedError(
                 f"the database at {self._database} was replaced; the next sender starts a new loop"
             )

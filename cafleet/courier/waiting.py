@@ -42,6 +42,7 @@ def wait_for_state(
 
     Raises:
         WaitError: the time is over, or one of them can no longer come so far; says its state.
+        UnknownIdError: the waiter leaves meanwhile.
         RefusedError: a recipient waits for the waiter already.
     """
     awaited = []
@@ -49,7 +50,10 @@ def wait_for_state(
         awaited = deliveries.recipients(conn, message_ids=message_ids)
 
     def met() -> bool:
-        return _all_met(deliveries.standing(conn, message_ids=message_ids), wanted)
+        done = _all_met(deliveries.standing(conn, message_ids=message_ids), wanted)
+        if not done:
+            members.get(conn, member_id=waiter_id)
+        return done
 
     with _waiting(
         conn, database, waiter_id, awaited, message_ids[0], seconds, register=bool(awaited)

@@ -12,6 +12,7 @@ from cafleet import clock, settings
 from cafleet.broker import deliveries, fleets, monitor
 from cafleet.courier.liveness import is_running
 from cafleet.courier.process_lock import is_held, loop_lock_path
+from cafleet.errors import CafleetError
 from cafleet.records import LifeLine, MonitorRuntime
 from cafleet.store import Connection
 from cafleet.store.rows import WakeTargetRow
@@ -89,12 +90,19 @@ def stop_loop(conn: Connection, *, fleet_id: int) -> bool:
 
     Raises:
         UnknownIdError: the fleet is unknown or deleted.
+        CafleetError: it has not ended in 5 s; it will as soon as it looks.
     """
     fleets.get_living(conn, fleet_id=fleet_id)
     database = settings.database_path()
     running = is_running(conn, database=database, fleet_id=fleet_id)
     monitor.stop(conn, fleet_id=fleet_id, now=clock.utc_now())
     ends = time.monotonic() + _STOP_SECONDS
-    while running and is_held(loop_lock_path(database, fleet_id)) and time.monotonic() < ends:
+    while running and is_held(loop_lock_path(database, fleet_id)):
+        if time.monotonic() >= ends:
+            raise CafleetError(
+                f"the monitor loop of fleet {fleet_id} was told to stop, and has not ended in "
+                f"{_STOP_SECONDS:.0f} s; it will when its process goes on, see `cafleet monitor status "
+                f"{fleet_id}`"
+            )
         time.sleep(0.05)
     return running

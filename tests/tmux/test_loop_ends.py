@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import signal
 import subprocess
 import time
 from contextlib import closing
@@ -45,6 +46,21 @@ def test_a_fleet_that_is_deleted_ends_its_loop(
     assert started.endswith(f"monitor loop started (fleet 1, tick 3600s, pid {loop.pid})")
     assert end.endswith("the fleet was deleted")
     assert registry.value("SELECT count(*) FROM monitor_runtime") == 0
+
+
+def test_a_loop_that_does_not_end_is_not_told_as_stopped(
+    crew: CrewMaker, cafleet: Program, registry: Registry
+) -> None:
+    crew.make()
+    with running(cafleet, registry) as loop:
+        loop.send_signal(signal.SIGSTOP)
+        try:
+            refused = cafleet.run("monitor", "stop", "1")
+        finally:
+            loop.send_signal(signal.SIGCONT)
+        assert_refused(refused, 1, "was told to stop, and has not ended in 5 s")
+        assert ended(loop)[0] == 0
+    assert cafleet.run("monitor", "stop", "1", "--json").json() == {"stopped": False}
 
 
 def test_a_stopped_loop_stays_stopped_until_it_is_run_by_hand(
@@ -90,7 +106,11 @@ def test_a_loop_does_not_outlive_its_database_file(
             registry.path.rename(tmp_path / "aside.db")
         code, _, err = ended(loop)
     assert code == 1
-    assert "was replaced; the next sender starts a new loop" in err
+    why = {
+        "replaced": "was replaced; the next sender starts a new loop",
+        "removed": "is gone; bring it back, or make another with `cafleet setup`",
+    }
+    assert why[how] in err
     if how == "replaced":
         assert registry.path.read_bytes() == before
     else:

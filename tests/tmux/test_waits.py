@@ -137,6 +137,18 @@ def test_a_wait_without_hope_ends_at_once(
     assert took < 10
 
 
+def test_a_wait_ends_when_the_sender_itself_leaves(people: Registry, cafleet: Program) -> None:
+    process = cafleet.start(*SENT, "--wait", "acked", "--timeout", "3600", "hello")
+    wait_for(lambda: people.value("SELECT count(*) FROM waits") == 1, "it waits", seconds=30)
+    [sender_id] = [int(SENT[SENT.index("--from-member-id") + 1])]
+    people.rows("UPDATE members SET status = 'deregistered' WHERE member_id = ?", sender_id)
+    result, took = end_of(cafleet, process)
+    assert result.exit_code == 1
+    assert f"member {sender_id} is deregistered" in result.stderr
+    assert "message 1 is stored, do not send it again" in result.stderr
+    assert took < 10
+
+
 def test_no_notice_is_due_to_a_member_without_a_placement(
     people: Registry, cafleet: Program
 ) -> None:
