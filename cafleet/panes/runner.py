@@ -5,7 +5,8 @@ from __future__ import annotations
 import os
 import signal
 import subprocess
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 
 import msgspec
 
@@ -52,28 +53,17 @@ def run(
     if folder is not None:
         environment[b"PWD"] = folder
     try:
-        # A session of its own: Ctrl-C reaches this program and not the tmux that works for it, and
-        # whatever a wrapper around tmux has started ends with it.
-        process = subprocess.Popen(
-            argv,
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE,
-            env=environment,
-            cwd=folder,
-            start_new_session=True,
-        )
+        status, out, err = _call(argv, environment, folder, stdin, limit)
     except FileNotFoundError:
         raise MultiplexerError("tmux is not on PATH; install it or correct PATH") from None
     except OSError as error:
         raise MultiplexerError(f"tmux cannot be started ({error.strerror}); mend that") from error
-    out, err = _finish(process, stdin, limit)
-    if process.returncode < 0:
+    if status < 0:
         raise MultiplexerTimeoutError(
-            f"tmux was ended by signal {-process.returncode} before it had answered; try again"
+            f"tmux was ended by signal {-status} before it had answered; try again"
         )
     answer = Answer(
-        status=process.returncode,
+        status=status,
         out=out.decode("utf-8", "replace"),
         err=one_line(err.decode("utf-8", "replace")),
     )
@@ -84,14 +74,48 @@ def run(
     return answer
 
 
-def _finish(process: subprocess.Popen[bytes], stdin: bytes, limit: float) -> tuple[bytes, bytes]:
-    with process:
-        try:
-            return process.communicate(stdin, timeout=limit)
-        except subprocess.TimeoutExpired:
-            raise MultiplexerTimeoutError(
-                "tmux did not answer in time; see whether its server hangs"
-            ) from None
-        finally:
-            if process.poll() is None:
-                os.killpg(process.pid, signal.SIGKILL)
+def _call(
+    argv: Sequence[bytes],
+    environment: Mapping[bytes, bytes],
+    folder: bytes | None,
+    stdin: bytes,
+    limit: float,
+) -> tuple[int, bytes, bytes]:
+    """Run tmux to its end, or end it; whatever interrupts this leaves none that goes on by itself."""
+    process = None
+    try:
+        with signals_held():
+            # A session of its own: Ctrl-C reaches this program and not the tmux that works for it,
+            # and whatever a wrapper around tmux has started ends with it.
+            process = subprocess.Popen(
+                argv,
+                stdin=subprocess.PIPE,
+                stdout=subprocess.PIPE,
+                stderr=subprocess.PIPE,
+                env=environment,
+                cwd=folder,
+                start_new_session=True,
+            )
+        out, err = process.communicate(stdin, timeout=limit)
+    except subprocess.TimeoutExpired:
+        raise MultiplexerTimeoutError(
+            "tmux did not answer in time; see whether its server hangs"
+        ) from None
+    finally:
+        if process is not None:
+            with process:
+                if process.poll() is None:
+                    os.killpg(process.pid, signal.SIGKILL)
+    return process.returncode, out, err
+
+
+@contextmanager
+def signals_held() -> Iterator[None]:
+    """Let an interruption wait until the end of the block, which must be near."""
+    before = signal.pthread_sigmask(
+        signal.SIG_BLOCK, {signal.SIGINT, signal.SIGTERM, signal.SIGHUP}
+    )
+    try:
+        yield
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)

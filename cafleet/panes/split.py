@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import os
-import signal
 import time
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager, suppress
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
 
 from libtmux import Pane
 
@@ -18,7 +17,7 @@ from cafleet.panes.interface import NewPane, SplitError
 from cafleet.panes.layout import SMALLEST, Place, choose
 from cafleet.panes.locks import layout_lock
 from cafleet.panes.pictures import TAG_OPTION
-from cafleet.panes.runner import run
+from cafleet.panes.runner import run, signals_held
 from cafleet.panes.script import ask, is_pane_id
 from cafleet.panes.server import LimitedServer
 from cafleet.panes.survey import survey
@@ -50,7 +49,8 @@ def open_pane(
         with layout_lock(socket, limit=server.left()):
             spots = survey(socket, limit=server.left())
             place = choose(spots, beside, fleet=tag.fleet(), name=f"cafleet-{tag.fleet_id}")
-            with _signals_held():
+            # Until the pane's id is known, which takes no longer than a limit.
+            with signals_held():
                 pane = _open(server, place, env, argv)
             _furnish(server, pane, place, tag)
         return _settled(server, pane, tag, argv[0])
@@ -76,18 +76,6 @@ def _check(argv: Sequence[str], env: Mapping[str, str], cwd: str) -> None:
             f"the command of the pane has {size} bytes, and tmux carries {ARGV_LIMIT_BYTES}; "
             f"hand the long part over in a file"
         )
-
-
-@contextmanager
-def _signals_held() -> Iterator[None]:
-    """Let an interruption wait until the pane's id is known, which takes no longer than a limit."""
-    before = signal.pthread_sigmask(
-        signal.SIG_BLOCK, {signal.SIGINT, signal.SIGTERM, signal.SIGHUP}
-    )
-    try:
-        yield
-    finally:
-        signal.pthread_sigmask(signal.SIG_SETMASK, before)
 
 
 def _open(server: LimitedServer, place: Place, env: Mapping[str, str], argv: Sequence[str]) -> str:
@@ -163,7 +151,7 @@ def _closed_after(error: MultiplexerError, socket: str, pane: str, place: Place)
 
 def _close(socket: str, pane: str, place: Place) -> bool:
     """Close the pane and give its room back as the layout has it; whether it is gone for certain."""
-    with _signals_held():
+    with signals_held():
         try:
             kill(socket, pane, missing_ok=True, limit=_CLOSING)
         except MultiplexerError:
