@@ -81,12 +81,16 @@ def create_fleet(
         monitor=True,
     )
     made = _make(conn, name, home, caller, opening, database_id)
-    return CreatedFleet(
-        fleet=fleets.get(conn, fleet_id=made.fleet_id),
-        director=members.get(conn, member_id=made.director_member_id),
-        monitor=members.get(conn, member_id=made.monitor_member_id),
-        loop_pid=_start_loop(conn, made.fleet_id),
-    )
+    try:
+        return CreatedFleet(
+            fleet=fleets.get(conn, fleet_id=made.fleet_id),
+            director=members.get(conn, member_id=made.director_member_id),
+            monitor=members.get(conn, member_id=made.monitor_member_id),
+            loop_pid=_start_loop(conn, made.fleet_id),
+        )
+    except BaseException as failure:
+        _take_back(conn, made.fleet_id, failure)
+        raise
 
 
 def _make(
@@ -147,16 +151,12 @@ def _is_committed(conn: Connection, made: NewFleet, caller: CallerPane) -> bool:
 def _start_loop(conn: Connection, fleet_id: int) -> int:
     """Start the loop of a fleet that is committed; its process id once it has claimed the fleet."""
     database = settings.database_path()
-    try:
-        pid = start(conn, database=database, fleet_id=fleet_id)
-        if pid is None:
-            raise LoopError(
-                f"the monitor loop of fleet {fleet_id} did not start, so the fleet is deleted again; see "
-                f"{log_path(database, fleet_id)}"
-            )
-    except BaseException as failure:
-        _take_back(conn, fleet_id, failure)
-        raise
+    pid = start(conn, database=database, fleet_id=fleet_id)
+    if pid is None:
+        raise LoopError(
+            f"the monitor loop of fleet {fleet_id} did not start, so the fleet is deleted again; see "
+            f"{log_path(database, fleet_id)}"
+        )
     return pid
 
 

@@ -43,7 +43,11 @@ class Remains:
 
     def assert_none(self, what: object) -> None:
         # A pane that is killed is listed until its program has ended.
-        wait_for(lambda: self._now() == self._before, f"nothing is left of {what}")
+        try:
+            wait_for(lambda: self._now() == self._before, f"nothing is left of {what}")
+        except AssertionError:
+            assert self._now() == self._before, what
+            raise
 
 
 def creation(what: str, cafleet: Program, home: str, prompt: Path) -> Create:
