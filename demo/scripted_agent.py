@@ -17,7 +17,7 @@ from demo.screens import Voice
 from demo.simulated_agent import Say, SimulatedAgent
 
 _OWN_ID = re.compile(r"cafleet message poll (\d+)|\byou are member (\d+)", re.IGNORECASE)
-_CALL = re.compile(r"^\[cafleet msg \d+ from \d+ |\A\W*cafleet message poll \d+", re.MULTILINE)
+_CALL = re.compile(r"^\[cafleet msg \d+ to \d+ |\A\W*cafleet message poll \d+", re.MULTILINE)
 _COMMAND_SECONDS = 30
 _ROUNDS = 20
 _LINE_LENGTH = 80

@@ -237,7 +237,7 @@ class Pass:
             text=notices(rows, self._max_text_len),
             program=program,
             marker=marker(rows[-1]),
-            parts=uncut(rows),
+            parts=uncut(rows, self._max_text_len),
             message_ids=[row.message_id for row in rows],
         )
 

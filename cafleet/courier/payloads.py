@@ -11,8 +11,10 @@ from cafleet import clock
 from cafleet.records import CodingAgent, ScreenState
 from cafleet.store.rows import OwedRow
 
-# One payload tells the newest of so many notices; the member is to poll the others.
-NOTICES_PER_PAYLOAD = 10
+# One payload has at most so many lines and characters, unless its newest notice alone has more. It
+# counts the messages that it does not tell, and the member is to poll them.
+PAYLOAD_LINES = 10
+PAYLOAD_CHARACTERS = 1_500
 
 _LINE_BREAK = re.compile("\r\n|[\n\v\f\r\x85\u2028\u2029]")
 _CONTROL = re.compile("[\x00-\x1f\x7f-\x9f]")
@@ -25,9 +27,10 @@ def notice(message: OwedRow, max_text_len: int) -> str:
 
 
 def _head(message: OwedRow) -> str:
-    sender = message.from_name if message.from_name is not None else "unknown"
     start, end = marker(message)
-    return f"{start} {message.from_member_id} ({safe_name(sender)}) {end}"
+    sender = safe_name(message.from_name if message.from_name is not None else "unknown")
+    recipient = safe_name(message.owner_name)
+    return f"{start} ({recipient}) from {message.from_member_id} ({sender}) {end}"
 
 
 def marker(message: OwedRow) -> tuple[str, str]:
@@ -36,30 +39,51 @@ def marker(message: OwedRow) -> tuple[str, str]:
     The id alone would prove nothing: the body of an earlier message may name it. No earlier one
     can know the time.
     """
-    return f"[cafleet msg {message.message_id} from", f"{message.created_at}]"
+    start = f"[cafleet msg {message.message_id} to {message.owner_member_id}"
+    return start, f"{message.created_at}]"
 
 
 def notices(messages: Sequence[OwedRow], max_text_len: int) -> str:
     """What is owed to one member, oldest first, as one payload.
 
-    It ends in a space: a body that ends in ``@word`` would else open a menu that eats the Enter.
+    It tells the newest messages, as many as fit, and counts the older ones in a first line. It ends
+    in a space: a body that ends in ``@word`` would else open a menu that eats the Enter.
     """
-    lines = [notice(message, max_text_len) for message in messages[-NOTICES_PER_PAYLOAD:]]
-    return "\n".join([*_left_out(messages), *lines]) + " "
+    count = _count_fitting(messages, max_text_len)
+    lines = [notice(message, max_text_len) for message in messages[-count:]]
+    return "\n".join([*_left_out(messages, count), *lines]) + " "
 
 
-def uncut(messages: Sequence[OwedRow]) -> list[tuple[str, str]]:
+def uncut(messages: Sequence[OwedRow], max_text_len: int) -> list[tuple[str, str]]:
     """The lines of the same payload, each notice as its head and all of its body."""
-    shown = messages[-NOTICES_PER_PAYLOAD:]
+    count = _count_fitting(messages, max_text_len)
+    shown = messages[-count:]
     parts = [(_head(message), flattened(message.text, len(message.text))) for message in shown]
-    return [*((line, "") for line in _left_out(messages)), *parts]
+    return [*((line, "") for line in _left_out(messages, count)), *parts]
 
 
-def _left_out(messages: Sequence[OwedRow]) -> list[str]:
-    count = max(0, len(messages) - NOTICES_PER_PAYLOAD)
+def _count_fitting(messages: Sequence[OwedRow], max_text_len: int) -> int:
+    """How many of the newest messages one payload tells, at least one."""
+    lines = characters = told = 0
+    for message in reversed(messages):
+        text = notice(message, max_text_len)
+        lines += text.count("\n") + 1
+        characters += len(text) + 1
+        first = _left_out(messages, told + 1)
+        all_lines = lines + len(first)
+        all_characters = characters + sum(len(line) + 1 for line in first)
+        if told and (all_lines > PAYLOAD_LINES or all_characters > PAYLOAD_CHARACTERS):
+            break
+        told += 1
+    return told
+
+
+def _left_out(messages: Sequence[OwedRow], told: int) -> list[str]:
+    count = len(messages) - told
     if count == 0:
         return []
-    return [f"[cafleet] {count} older messages: cafleet message poll {messages[0].owner_member_id}"]
+    noun = "older message" if count == 1 else "older messages"
+    return [f"[cafleet] {count} {noun}: cafleet message poll {messages[0].owner_member_id}"]
 
 
 def poll_request(member_id: int) -> str:

@@ -1264,7 +1264,7 @@ def list_deliveries(
     there is to expect of the recipient: whether it has acknowledged it, has left, or had no
     pane any more when it was last looked for.
 
-    Source: sql/queries/messages.sql:384, by idx_delivery_events_message, primary key.
+    Source: sql/queries/messages.sql:385, by idx_delivery_events_message, primary key.
     """
     return many(
         conn,
@@ -1284,7 +1284,7 @@ def mark_deliveries_typed(
 ) -> int:
     """About to be pasted. What is not owed any more drops out here.
 
-    Source: sql/queries/messages.sql:415, by primary key.
+    Source: sql/queries/messages.sql:416, by primary key.
     """
     return change(
         conn,
@@ -1306,7 +1306,7 @@ def list_judged_otherwise(
     """What waits for some members to be typed, in another state or for another reason than this
     one. So much may wait that only what changes is worth reading.
 
-    Source: sql/queries/messages.sql:425, by idx_delivery_events_message, idx_messages_owed.
+    Source: sql/queries/messages.sql:426, by idx_delivery_events_message, idx_messages_owed.
     """
     return many(
         conn,
@@ -1329,7 +1329,7 @@ def mark_deliveries_waiting(
 ) -> int:
     """Looked and not typed: the notice stays owed, as held or unreachable.
 
-    Source: sql/queries/messages.sql:450, by primary key.
+    Source: sql/queries/messages.sql:451, by primary key.
     """
     return change(
         conn,
@@ -1350,7 +1350,7 @@ def settle_typed_deliveries(
 ) -> int:
     """What the look after the typing has shown: submitted or unsure.
 
-    Source: sql/queries/messages.sql:460, by primary key.
+    Source: sql/queries/messages.sql:461, by primary key.
     """
     return change(
         conn,
@@ -1371,7 +1371,7 @@ def list_unseen(
     """Which of these deliveries are not yet known to have been seen by their recipient. One that
     is being typed is left to the pass that types it.
 
-    Source: sql/queries/messages.sql:470, by primary key.
+    Source: sql/queries/messages.sql:471, by primary key.
     """
     return many(
         conn,
@@ -1391,7 +1391,7 @@ def list_acknowledged(
 ) -> list[MessageIdRow]:
     """Which of these deliveries their recipient has acknowledged, so that it must have seen them.
 
-    Source: sql/queries/messages.sql:487, by primary key.
+    Source: sql/queries/messages.sql:488, by primary key.
     """
     return many(
         conn,
@@ -1411,7 +1411,7 @@ def mark_deliveries_seen(
 ) -> int:
     """Their recipient has polled or acknowledged them: final.
 
-    Source: sql/queries/messages.sql:499, by primary key.
+    Source: sql/queries/messages.sql:500, by primary key.
     """
     return change(
         conn,
@@ -1430,7 +1430,7 @@ def mark_deliveries_void(
 ) -> int:
     """Their recipient has left: no notice is due any more.
 
-    Source: sql/queries/messages.sql:510, by primary key.
+    Source: sql/queries/messages.sql:511, by primary key.
     """
     return change(
         conn,
@@ -1452,7 +1452,7 @@ def list_owing(
     one is urgent, `unreachable` whether there is nothing but unreachable ones. One of unknown
     status is among them: its pass tells of it.
 
-    Source: sql/queries/messages.sql:520, by idx_members_fleet_status, idx_messages_owed,
+    Source: sql/queries/messages.sql:521, by idx_members_fleet_status, idx_messages_owed,
     primary key.
     """
     return many(
@@ -1474,7 +1474,7 @@ def list_fleet_owed_ids(
     """Every delivery whose notice is still owed to an active member of a fleet, or to one of a
     status that nobody knows.
 
-    Source: sql/queries/messages.sql:548, by idx_members_fleet_status, idx_messages_owed.
+    Source: sql/queries/messages.sql:549, by idx_members_fleet_status, idx_messages_owed.
     """
     return many(
         conn,
@@ -1496,7 +1496,7 @@ def list_stored_messages(
 ) -> list[StoredMessageRow]:
     """Every row with every column, a page at a time: what `cafleet db check` decodes.
 
-    Source: sql/queries/messages.sql:564, by primary key.
+    Source: sql/queries/messages.sql:565, by primary key.
     """
     return many(
         conn,
@@ -1520,7 +1520,7 @@ def list_message_faults(
     """The messages among these ids that break a rule, each with the first one that it breaks. A
     sender need not exist: history outlives it. What was there before schema 9 has no events.
 
-    Source: sql/queries/messages.sql:587, by idx_delivery_events_message, idx_messages_origin,
+    Source: sql/queries/messages.sql:588, by idx_delivery_events_message, idx_messages_origin,
     primary key.
     """
     return many(

@@ -304,12 +304,14 @@ class OwedRow(Row, frozen=True, kw_only=True):
     table: ClassVar[str] = "messages"
     key: ClassVar[str] = "message_id"
     joined: ClassVar[Mapping[str, Source]] = {
+        "owner_name": Source("members", "name", "member_id", "owner_member_id"),
         "from_name": Source("members", "name", "member_id", "from_member_id"),
         "held_since": Source("delivery_events", "at", "message_id", "message_id"),
     }
 
     message_id: int
     owner_member_id: int
+    owner_name: str
     from_member_id: int
     from_name: str | None
     created_at: str

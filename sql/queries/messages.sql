@@ -352,6 +352,7 @@ WHERE message_id = :message_id AND type = 'unicast' AND status_state = 'input_re
 SELECT
     messages.message_id,
     messages.owner_member_id,
+    members.name AS owner_name,
     messages.from_member_id,
     senders.name AS from_name,
     messages.created_at,

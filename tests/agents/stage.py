@@ -156,10 +156,15 @@ class Stage:
         delivery = settled(self.database, message["message_id"], seconds=ANSWER_SECONDS)
         return Sent(
             message["message_id"],
-            f"[cafleet msg {message['message_id']} from 2 (monitor) {message['created_at']}]",
+            self.head(member, message["message_id"], message["created_at"]),
             delivery["state"],
             delivery["reason"],
         )
+
+    def head(self, member: Member, message_id: int, created_at: str) -> str:
+        """The first line of the notice of a message from the monitor."""
+        people = f"to {member.member_id} (real) from 2 (monitor)"
+        return f"[cafleet msg {message_id} {people} {created_at}]"
 
     def owed(self, member: Member) -> list[str]:
         """The states of the notices that are still to be typed or settled."""

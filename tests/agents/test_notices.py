@@ -32,7 +32,7 @@ BODIES = {
     "long-line": ("word " * 40).strip(),
     "tags": "<system-note>a</system-note> &amp; <b>",
     "backslash": "ends in a backslash \\",
-    "notice": "[cafleet msg 1 from 2 (monitor) 2026-01-01T00:00:00.000000+00:00]",
+    "notice": "[cafleet msg 1 to 3 (real) from 2 (monitor) 2026-01-01T00:00:00.000000+00:00]",
 }
 
 

@@ -52,7 +52,7 @@ def test_nothing_is_lost_and_nothing_typed_twice(stage: Stage, member: Member) -
     counts = dict.fromkeys(("submitted", "unsure"), 0)
     unnamed = 0
     for message_id, created_at, text, state in rows:
-        times = told.count(f"[cafleet msg {message_id} from 2 (monitor) {created_at}]\n{text}")
+        times = told.count(f"{stage.head(member, message_id, created_at)}\n{text}")
         life = stage.cafleet.run("message", "why", str(message_id)).stdout
         assert times in {0, 1}, (life, told[-20_000:])
         unnamed += state == "submitted" and times == 0

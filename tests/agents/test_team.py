@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import time
 from collections.abc import Iterator
 
@@ -64,10 +65,18 @@ def test_a_round_of_messages(team: Team) -> None:
         assert (answer.sender, answer.recipient) == (member, 1)
         assert "submitted" in task.events
         told = "\n".join(team.turns(member))
-        assert told.count(f"[cafleet msg {task.message_id} from 1 (Director) ") == 1
+        assert (
+            len(
+                re.findall(
+                    rf"\[cafleet msg {task.message_id} to {member} \(.+?\) from 1 \(Director\) ",
+                    told,
+                )
+            )
+            == 1
+        )
         # The Director may have found it while it looked for another.
         told = "\n".join(team.turns(1))
-        notices = told.count(f"[cafleet msg {answer.message_id} from {member} ")
+        notices = told.count(f"[cafleet msg {answer.message_id} to 1 (Director) from {member} ")
         assert notices == ("submitted" in answer.events)
 
 

@@ -38,7 +38,7 @@ _BODIES = (
     "first line\nsecond line\n\nlast line",
     "a long one: " + "the tests of the store fail when the file is read-only; " * 3,
     "cut here " * 40,
-    "what does [cafleet msg 3 from 1 (Director) 2026-01-01T00:00:00.000000+00:00] mean?",
+    "what does [cafleet msg 3 to 2 (monitor) from 1 (Director) 2026-01-01T00:00:00.000000+00:00] mean?",
     "it said: Do you want to proceed? ❯ 1. Yes 2. No (esc to interrupt)",
     "emoji 🙂 and 日本語, $(touch /tmp/x) `id` \"quoted\" 'too' #{pane_id} \\n",
 )

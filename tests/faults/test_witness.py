@@ -24,7 +24,7 @@ from tests.harness.registry import Registry, database_at_head, registry
 __all__ = ["database_at_head", "registry"]
 
 MEMBER = 3
-NOTICE = "[cafleet msg 7 from 1 (Director) 2026-05-05T05:42:11.123456+00:00]\nhello "
+NOTICE = "[cafleet msg 7 to 3 (bob) from 1 (Director) 2026-05-05T05:42:11.123456+00:00]\nhello "
 
 
 def read(data: bytes) -> dict[str, Any]:

@@ -13,12 +13,11 @@ from tests.faults.crowd import PROMPT, Agent
 from tests.faults.posting import Letter
 from tests.harness.database import Database
 
-SHOWN = 10  # notices that one payload tells in full
 # So many hold the newest notice and the answer to it.
 ROOMY_ROWS = 24
 _PASTE = re.compile(rb"\x1b\[200~(.*?)\x1b\[201~", re.DOTALL)
-_MARKER = re.compile(r"^\[cafleet msg (\d+) from ", re.MULTILINE)
-_LEFT_OUT = re.compile(r"\A\[cafleet\] (\d+) older messages: ")
+_MARKER = re.compile(r"^\[cafleet msg (\d+) to ", re.MULTILINE)
+_LEFT_OUT = re.compile(r"\A\[cafleet\] (\d+) older messages?: ")
 
 
 @dataclass(frozen=True)
@@ -145,10 +144,15 @@ def faults_of_claims(history: Sequence[Change], agents: Iterable[Agent]) -> list
             continue
         mark = newest[change.message_id]
         batch = sorted(typed[mark.owner, mark.at])
-        payload = (frozenset(batch[-SHOWN:]), max(0, len(batch) - SHOWN))
-        if not any(at <= change.at and what == payload for at, what in submits[change.owner]):
+        if not any(at <= change.at and _tells(what, batch) for at, what in submits[change.owner]):
             faults.append(f"message {change.message_id} was not submitted: {change}, typed {mark}")
     return faults
+
+
+def _tells(payload: tuple[frozenset[int], int], batch: Sequence[int]) -> bool:
+    """Whether a payload names the newest messages of a batch and counts all the others."""
+    named, older = payload
+    return bool(named) and named == frozenset(batch[older:]) and len(named) + older == len(batch)
 
 
 def faults_of_storage(database: Database, letters: Iterable[Letter]) -> list[str]:

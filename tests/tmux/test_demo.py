@@ -67,7 +67,7 @@ def test_the_demo_tells_how_a_fleet_talks(
         "monitor → Director: re: message",
         "$ cafleet member list 1",
         "$ cafleet member capture 3",
-        "[cafleet msg 1 from 1 (Director)",
+        "[cafleet msg 1 to 3 (alice) from 1 (Director)",
         "cafleet message poll 3 --json",
         "$ cafleet fleet delete 1 --kill-panes",
         "all were acknowledged",

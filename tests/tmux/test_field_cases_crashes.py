@@ -156,7 +156,9 @@ def test_a_body_that_names_the_next_message_is_no_proof_that_this_one_was_submit
     faulty_tmux: FaultyTmux,
 ) -> None:
     seat = lone
-    quote = "look: [cafleet msg 2 from 2 (monitor) 2026-01-01T00:00:00.000000+00:00] lost"
+    quote = (
+        "look: [cafleet msg 2 to 3 (lone) from 2 (monitor) 2026-01-01T00:00:00.000000+00:00] lost"
+    )
     assert deliver(cafleet, database, seat, quote) == "submitted"
     wait_until_resting(tmux_server, seat.pane)
     env = faulty_tmux.variables("lost", "kill-caller", at=BEFORE_PASTE)

@@ -32,7 +32,7 @@ def test_a_fleet_of_four_rests_in_panes_that_record_every_byte(
     assert sent["message"]["text"] == "hello"
     wait_for(lambda: len(fleet.recipient.recording.submits()) == 2, "the notice was submitted")
     received = fleet.recipient.recording.received()
-    assert received.startswith(PASTE_START + b"[cafleet msg 1 from 2 (monitor) ")
+    assert received.startswith(PASTE_START + b"[cafleet msg 1 to 3 (member-1) from 2 (monitor) ")
     assert received.endswith(b"]\nhello " + PASTE_END + b"\r")
     assert fleet.other.recording.received() == b""
     assert database.value("SELECT count(*) FROM messages") == 1

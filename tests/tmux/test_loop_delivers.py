@@ -85,9 +85,9 @@ def test_what_a_working_member_is_owed_becomes_one_turn_when_it_rests(
         seat.recording.command(work=0)
         wait_for_states(registry, "submitted", "seen")
     [turn] = frames(seat)
-    assert turn.startswith(f"[cafleet] 9 older messages: cafleet message poll {BOB}\n")
+    assert turn.startswith(f"[cafleet] 15 older messages: cafleet message poll {BOB}\n")
     told = [number for number in range(20) if f"body-{number}." in turn]
-    assert told == [9, 10, 11, 12, 13, 14, 16, 17, 18, 19]
+    assert told == [16, 17, 18, 19]
     assert all_states(registry)[ids[15]] == "seen"
 
 
@@ -159,7 +159,7 @@ def test_a_courier_that_is_killed_again_and_again_types_nothing_twice_and_loses_
 
 def _is_left_out(typed: list[str]) -> bool:
     """Whether a turn told of more messages than it named."""
-    return any("older messages: cafleet message poll" in text for text in typed)
+    return any(" older message" in text for text in typed)
 
 
 def test_whoever_leaves_something_owed_starts_the_loop_that_delivers_it(

@@ -16,7 +16,7 @@ from tests.harness.pictures import picture
 from tests.harness.tmux import TmuxServer
 from tests.harness.waiting import wait_for
 
-NOTICE = "[cafleet msg 1 from 2 (x) 2026-01-01T00:00:00.000000+00:00]\n❯ 1. body ⏎ more"
+NOTICE = "[cafleet msg 1 to 3 (y) from 2 (x) 2026-01-01T00:00:00.000000+00:00]\n❯ 1. body ⏎ more"
 
 
 @dataclass(frozen=True)

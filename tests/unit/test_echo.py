@@ -11,7 +11,7 @@ from cafleet.records import ScreenState
 from cafleet.screens import Look
 
 AT = "2026-05-05T05:42:11.123456+00:00"
-TEXT = f"[cafleet msg 7 from 1 (Director) {AT}]\nplease look at this "
+TEXT = f"[cafleet msg 7 to 3 (bob) from 1 (Director) {AT}]\nplease look at this "
 
 
 def look(transcript: str) -> Look:
@@ -49,7 +49,9 @@ def cut(body: str, length: int) -> str:
 def test_notices_are_known_again_wherever_their_bodies_were_cut(
     texts: list[str], length: int
 ) -> None:
-    parts = [(f"[cafleet msg {at} from 1 (a) {AT}]", text) for at, text in enumerate(texts)]
+    parts = [
+        (f"[cafleet msg {at} to 3 (bob) from 1 (a) {AT}]", text) for at, text in enumerate(texts)
+    ]
     lines = [f"{head}\n{cut(body, length)}" for head, body in parts]
     assert holds_cut(draft(*lines), parts)
     assert not holds_cut(draft("I think:", *lines), parts)
@@ -58,7 +60,7 @@ def test_notices_are_known_again_wherever_their_bodies_were_cut(
 
 
 def test_a_body_that_was_cut_shows_it() -> None:
-    parts = [(f"[cafleet msg 7 from 1 (a) {AT}]", "look at all of this")]
+    parts = [(f"[cafleet msg 7 to 3 (bob) from 1 (a) {AT}]", "look at all of this")]
     assert holds_cut(draft(parts[0][0], "look at…"), parts)
     assert not holds_cut(draft(parts[0][0], "look at"), parts)
     assert not holds_cut(draft(parts[0][0], "look there…"), parts)

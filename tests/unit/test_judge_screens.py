@@ -118,7 +118,7 @@ def test_quotes_in_the_transcript_count_for_nothing(agent: str) -> None:
         [f"{DIM}[Pasted text #1 +5 lines]{PLAIN}{CURSOR}"],
         [f"[Pasted ~2 lines]{CURSOR}"],
         [f"[Pasted Content 1234 chars]{CURSOR}"],
-        [f"[cafleet msg 3 from 2 (a) 2026-01-01T00:00:00.000000+00:00]{CURSOR}"],
+        [f"[cafleet msg 3 to 3 (b) from 2 (a) 2026-01-01T00:00:00.000000+00:00]{CURSOR}"],
     ],
 )
 def test_draft(agent: str, text: list[str]) -> None:

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import re
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from cafleet.courier.payloads import (
-    NOTICES_PER_PAYLOAD,
+    PAYLOAD_CHARACTERS,
+    PAYLOAD_LINES,
     Watched,
     flattened,
     marker,
@@ -26,6 +29,7 @@ def owed(message_id: int = 7, text: str = "hello", name: str | None = "ann") -> 
     return OwedRow(
         message_id=message_id,
         owner_member_id=4,
+        owner_name="bob",
         from_member_id=3,
         from_name=name,
         created_at=AT,
@@ -37,18 +41,32 @@ def owed(message_id: int = 7, text: str = "hello", name: str | None = "ann") -> 
 
 
 def test_a_notice_is_its_head_and_its_body_and_ends_in_a_space() -> None:
-    assert notices([owed()], 200) == f"[cafleet msg 7 from 3 (ann) {AT}]\nhello "
-    assert notices([owed(name=None)], 200).startswith("[cafleet msg 7 from 3 (unknown) ")
-    assert marker(owed()) == ("[cafleet msg 7 from", f"{AT}]")
+    assert notices([owed()], 200) == f"[cafleet msg 7 to 4 (bob) from 3 (ann) {AT}]\nhello "
+    assert notices([owed(name=None)], 200).startswith("[cafleet msg 7 to 4 (bob) from 3 (unknown) ")
+    assert marker(owed()) == ("[cafleet msg 7 to 4", f"{AT}]")
 
 
-def test_beyond_ten_the_newest_are_told_and_how_many_more() -> None:
-    ten = notices([owed(number) for number in range(1, 11)], 200)
-    assert ten.count("[cafleet msg") == NOTICES_PER_PAYLOAD == 10
-    assert "older" not in ten
+def test_beyond_ten_lines_the_newest_are_told_and_how_many_more() -> None:
+    five = notices([owed(number) for number in range(1, 6)], 200)
+    assert five.count("\n") + 1 == PAYLOAD_LINES == 10
+    assert "older" not in five
     lines = notices([owed(number) for number in range(1, 14)], 200).split("\n")
-    assert lines[0] == "[cafleet] 3 older messages: cafleet message poll 4"
-    assert [line.split()[2] for line in lines[1::2]] == [str(number) for number in range(4, 14)]
+    assert lines[0] == "[cafleet] 9 older messages: cafleet message poll 4"
+    assert [line.split()[2] for line in lines[1::2]] == ["10", "11", "12", "13"]
+
+
+@given(st.lists(st.text(max_size=1_000), min_size=1, max_size=12), st.integers(0, 1_000))
+def test_a_payload_is_bounded_and_tells_or_counts_every_message(
+    texts: list[str], max_text_len: int
+) -> None:
+    rows = [owed(number, text) for number, text in enumerate(texts, 1)]
+    payload = notices(rows, max_text_len)
+    named = [int(number) for number in re.findall(r"^\[cafleet msg (\d+)", payload, re.MULTILINE)]
+    counted = re.match(r"\[cafleet\] (\d+) older messages?: ", payload)
+    older = int(counted[1]) if counted else 0
+    assert named == list(range(older + 1, len(rows) + 1))
+    assert payload.count("\n") + 1 <= PAYLOAD_LINES
+    assert len(payload) <= PAYLOAD_CHARACTERS
 
 
 @pytest.mark.parametrize(
