@@ -78,8 +78,8 @@ types: .venv ## mypy, strict
 imports: .venv ## the direction of imports between the layers
 	@$(BIN)/lint-imports --no-logo
 
-sql-lint: .venv ## sqlfluff on everything in sql/
-	@$(BIN)/sqlfluff lint sql
+sql-lint: .venv ## sqlfluff on everything in sql/, and on what reads another program's database
+	@$(BIN)/sqlfluff lint sql cafleet/agents/sessions
 
 wheel-smoke: .venv ## build the wheel and use it in a clean environment outside the checkout
 	@tools/wheel-smoke $(BIN)/python
