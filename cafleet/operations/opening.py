@@ -49,15 +49,22 @@ class Handover:
         """
         prompt = fill(self._opening.prompt, self._values())
         env = {settings.DATABASE_URL: settings.database_url(self._database)}
+        cwd = _current_folder()
         argv = self._argv(prompt, readable_file=None)
-        if command_bytes(argv, env) > ARGV_LIMIT_BYTES:
+        if command_bytes(argv, env, cwd) > ARGV_LIMIT_BYTES:
             path = self._write(prompt)
             argv = self._argv(
                 f"Read the file {path} now: it is your whole task. Then do what it says.",
                 readable_file=path,
             )
         self.pane = self._mux.split(
-            beside, env=env, argv=argv, tag=self._tag, cwd=_current_folder(), limit=limit
+            beside,
+            env=env,
+            argv=argv,
+            tag=self._tag,
+            title=f"{self._opening.display_name} (member {self._tag.member_id}, fleet {self._tag.fleet_id})",
+            cwd=cwd,
+            limit=limit,
         )
         return self.pane
 

@@ -1,10 +1,10 @@
-"""The text of panes: the last lines that were drawn, scrollback included."""
+"""The text of panes: the last lines that were drawn, scrollback included, also those of dead panes."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 
-from cafleet.errors import MultiplexerError, PaneGoneError
+from cafleet.errors import MultiplexerError
 from cafleet.panes.script import Reply, ask
 from cafleet.panes.sgr import RESET, attributes, is_blank, only_sgr
 
@@ -25,26 +25,33 @@ def capture(
         ("pane_dead",),
         then=lambda pane: f"capture-pane -p {escapes}-S -{start} -t '{pane}'",
     )
-    return {pane: _content(pane, reply, lines) for pane, reply in replies.items()}
+    return {
+        pane: last_drawn(reply.printed, lines, dead=reply.values["pane_dead"] == "1")
+        if isinstance(reply, Reply)
+        else reply
+        for pane, reply in replies.items()
+    }
 
 
-def _content(pane: str, reply: Reply | MultiplexerError, lines: int) -> str | MultiplexerError:
-    if isinstance(reply, MultiplexerError):
-        return reply
-    if reply.values["pane_dead"] == "1":
-        return PaneGoneError(f"the program in pane {pane} has ended; start it again")
-    return last_drawn(reply.printed, lines)
-
-
-def last_drawn(printed: str, count: int) -> str:
+def last_drawn(printed: str, count: int, *, dead: bool = False) -> str:
     """The last ``count`` lines of what ``capture-pane`` printed, blank ones at the end left out.
+
+    At the foot of a ``dead`` pane tmux tells that it is: what the program said may be far above.
 
     tmux writes an attribute once and lets it stand over line ends. The lines that are kept begin
     with those that were set further up, and leave none set behind them.
     """
-    rows = only_sgr(printed).split("\n")
-    while rows and is_blank(rows[-1]):
-        rows.pop()
+    rows = _without_blanks(only_sgr(printed).split("\n"))
+    if dead and rows:
+        rows = [*_without_blanks(rows[:-1]), rows[-1]]
     first = max(len(rows) - count, 0)
     kept = attributes("\n".join(rows[:first])) + "\n".join(rows[first:])
     return kept + RESET if attributes(kept) else kept
+
+
+def _without_blanks(rows: list[str]) -> list[str]:
+    """The rows up to the last one with something on it."""
+    count = len(rows)
+    while count and is_blank(rows[count - 1]):
+        count -= 1
+    return rows[:count]

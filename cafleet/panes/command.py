@@ -6,26 +6,33 @@ from collections.abc import Mapping, Sequence
 
 from cafleet.panes.words import packed
 
-ARGV_LIMIT_BYTES = 16_000
-"""What ``argv`` and ``env`` of a new pane may take up, as :func:`command_bytes` counts.
+ARGV_LIMIT_BYTES = 15_000
+"""What a new pane's command may take up, as :func:`command_bytes` counts.
 
 tmux 3.3a carries a whole command to its server in one message of 16,384 bytes; 16,364 of them were
-measured to be free for words. The rest of the command that opens a pane takes less than 300.
+measured to be free for words. The rest of the command that opens a pane takes less than 1,000.
 """
 
+# The data are positional arguments, so the shell parses none of it.
+_START = 'cd -- "$1" && shift && exec "$@"'
 
-def command_bytes(argv: Sequence[str], env: Mapping[str, str]) -> int:
-    """What the program's words and its variables take up of :data:`ARGV_LIMIT_BYTES`.
+
+def command_bytes(argv: Sequence[str], env: Mapping[str, str], cwd: str) -> int:
+    """What the program's words, its variables and its folder take up of :data:`ARGV_LIMIT_BYTES`.
 
     Raises:
         MultiplexerError: one of them holds a NUL or a lone surrogate.
     """
-    return sum(len(word) + 1 for word in packed([*variables(env), *executed(argv)]))
+    return sum(len(word) + 1 for word in packed([*variables(env), *started(argv, cwd, "")]))
 
 
-def executed(argv: Sequence[str]) -> list[str]:
-    """``argv`` so that tmux executes it as it is: it gives a single word to a shell to parse."""
-    return list(argv) if len(argv) > 1 else ["/bin/sh", "-c", 'exec "$0"', *argv]
+def started(argv: Sequence[str], cwd: str, mark: str) -> list[str]:
+    """The command that changes to ``cwd`` and becomes ``argv``.
+
+    The option ``-c`` of tmux is not enough: tmux 3.7 ignores it if the folder that its server was
+    started in was removed since. ``mark`` makes the pane known by its ``pane_start_command``.
+    """
+    return ["/bin/sh", "-c", _START, f"cafleet-{mark}", cwd, *argv]
 
 
 def variables(env: Mapping[str, str]) -> list[str]:

@@ -72,14 +72,16 @@ class Multiplexer(Protocol):
         env: Mapping[str, str],
         argv: Sequence[str],
         tag: PaneTag,
+        title: str,
         cwd: str,
         limit: float = 5.0,
     ) -> NewPane:
-        """Open a pane near ``beside`` that runs ``argv`` in ``cwd``, and tag it.
+        """Open a pane near ``beside`` that runs ``argv`` in ``cwd``; it is tagged from the first moment.
 
-        No shell sees ``argv``; ``env`` is added to what the server gives every pane. The focus
-        stays where it is. ``limit`` (seconds) holds for the whole of it; only the closing of a
-        pane after a failure may come on top.
+        It stays when its program ends, for people to read, until it is killed. No shell parses
+        ``argv``; ``env`` is added to what the server gives every pane; ``title`` is shown to people.
+        The focus stays where it is. ``limit`` (seconds) holds for the whole of it; only the closing
+        of a pane after a failure may come on top.
 
         Raises:
             SplitError: there is no pane, and it says what is left.

@@ -19,10 +19,12 @@ SMALLEST = (60, 12)
 
 
 class Place(msgspec.Struct, frozen=True, kw_only=True):
-    """The command that opens the pane, its target, and the commands that then arrange the window."""
+    """The command that opens the pane, its target, where the pane is right after it (a target as
+    well), and the commands that then arrange the window."""
 
     command: tuple[str, ...]
     target: str
+    opened: str
     arrangement: tuple[tuple[str, ...], ...] = ()
 
 
@@ -44,12 +46,21 @@ def choose(spots: Sequence[Spot], beside: str, *, fleet: str, name: str) -> Plac
         return _beside_main(windows[here.window])
     for window, panes in windows.items():
         if window != here.window and _is_ours(panes, fleet) and _tiles_are_enough(panes):
-            return Place(
-                command=("split-window", "-v"),
-                target=_tallest(panes),
-                arrangement=(("select-layout", "-t", window, "tiled"),),
+            return _divide(
+                "-v", _tallest(panes), arrangement=(("select-layout", "-t", window, "tiled"),)
             )
-    return Place(command=("new-window", "-n", name), target=f"{here.session_id}:")
+    # After the last window, so that it is the last one itself.
+    end = f"{here.session_id}:{{end}}"
+    return Place(command=("new-window", "-a", "-n", name), target=end, opened=end)
+
+
+def _divide(direction: str, spot: Spot, *, arrangement: tuple[tuple[str, ...], ...]) -> Place:
+    return Place(
+        command=("split-window", direction),
+        target=spot.pane,
+        opened=f"{spot.window}.{spot.index + 1}",
+        arrangement=arrangement,
+    )
 
 
 def _is_ours(panes: Sequence[Spot], fleet: str, main: Spot | None = None) -> bool:
@@ -93,10 +104,10 @@ def _beside_main(panes: Sequence[Spot]) -> Place:
         ("resize-pane", "-t", main.pane, "-x", str(main.width // 2)),
     )
     if not members:
-        return Place(command=("split-window", "-h"), target=main.pane, arrangement=arrangement)
-    return Place(command=("split-window", "-v"), target=_tallest(members), arrangement=arrangement)
+        return _divide("-h", main, arrangement=arrangement)
+    return _divide("-v", _tallest(members), arrangement=arrangement)
 
 
-def _tallest(panes: Sequence[Spot]) -> str:
+def _tallest(panes: Sequence[Spot]) -> Spot:
     """The pane with the most room to divide; of equals the last, so that the order is kept."""
-    return max(reversed(panes), key=lambda spot: spot.height).pane
+    return max(reversed(panes), key=lambda spot: spot.height)

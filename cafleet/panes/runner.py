@@ -30,8 +30,7 @@ class Answer(msgspec.Struct, frozen=True, kw_only=True):
 
 def run(
     socket: str,
-    command: Sequence[str],
-    *more: Sequence[str],
+    *commands: Sequence[str],
     stdin: bytes = b"",
     limit: float = LIMIT,
     cwd: str | None = None,
@@ -47,7 +46,7 @@ def run(
         MultiplexerError: tmux is not on PATH, no server answers at the socket, or a word cannot be
             passed on (NUL, a lone surrogate).
     """
-    argv = [b"tmux", b"-u", b"-S", encode(socket), *packed(command, *more)]
+    argv = [b"tmux", b"-u", b"-S", encode(socket), *packed(*commands)]
     environment = {k: v for k, v in os.environb.items() if k not in _CALLER}
     folder = None if cwd is None else encode(cwd)
     if folder is not None:

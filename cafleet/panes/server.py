@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Sequence
 from typing import Any
 
 from libtmux import Server
@@ -24,7 +25,7 @@ class LimitedServer(Server):
         self.socket = socket
         self._limit = limit
         self._ends = time.monotonic() + limit
-        self._cwd = cwd
+        self.cwd = cwd
 
     def left(self) -> float:
         """Seconds that remain.
@@ -47,8 +48,15 @@ class LimitedServer(Server):
         """
         aim = [] if target is None else ["-t", str(target)]
         words = [cmd, *aim, *(str(arg) for arg in args)]
-        answer = run(self.socket, words, limit=self.left(), cwd=self._cwd)
-        return _Finished(words, answer)
+        return _Finished(words, self.chain(words))
+
+    def chain(self, *commands: Sequence[str]) -> Answer:
+        """Run commands in one call, one after the other up to a failure.
+
+        Raises:
+            MultiplexerError: see :func:`cafleet.panes.runner.run`.
+        """
+        return run(self.socket, *commands, limit=self.left(), cwd=self.cwd)
 
 
 class _Finished(tmux_cmd):

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import os
+import shlex
 import time
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 
-from libtmux import Pane
-
 from cafleet.errors import MultiplexerError, MultiplexerTimeoutError, PaneGoneError
-from cafleet.panes.command import ARGV_LIMIT_BYTES, command_bytes, executed, variables
+from cafleet.panes.command import ARGV_LIMIT_BYTES, command_bytes, started, variables
 from cafleet.panes.control import kill
 from cafleet.panes.identity import PaneTag
 from cafleet.panes.interface import NewPane, SplitError
@@ -18,10 +17,10 @@ from cafleet.panes.layout import SMALLEST, Place, choose
 from cafleet.panes.locks import layout_lock
 from cafleet.panes.pictures import TAG_OPTION
 from cafleet.panes.runner import run, signals_held
-from cafleet.panes.script import ask, is_pane_id
+from cafleet.panes.script import Marks, ask, is_pane_id
 from cafleet.panes.server import LimitedServer
 from cafleet.panes.survey import survey
-from cafleet.panes.words import encode, one_line
+from cafleet.panes.words import encode, one_line, plain
 
 # A program that cannot start has ended by then; an interpreter that lacks a module takes about 0.1.
 _SETTLING = 0.3
@@ -36,11 +35,12 @@ def open_pane(
     env: Mapping[str, str],
     argv: Sequence[str],
     tag: PaneTag,
+    title: str,
     cwd: str,
     limit: float,
 ) -> NewPane:
     """See :meth:`cafleet.panes.interface.Multiplexer.split`."""
-    _check(argv, env, cwd)
+    _check(argv, env, cwd, tag)
     server = LimitedServer(socket, limit=limit, cwd=cwd)
     pane: str | None = None
     place: Place | None = None
@@ -51,8 +51,8 @@ def open_pane(
             place = choose(spots, beside, fleet=tag.fleet(), name=f"cafleet-{tag.fleet_id}")
             # Until the pane's id is known, which takes no longer than a limit.
             with signals_held():
-                pane = _open(server, place, env, argv)
-            _furnish(server, pane, place, tag)
+                pane = _open(server, place, env, argv, tag)
+            _furnish(server, pane, place, tag, title)
         return _settled(server, pane, tag, argv[0])
     except MultiplexerError as error:
         if pane is None or place is None:
@@ -64,13 +64,15 @@ def open_pane(
         raise
 
 
-def _check(argv: Sequence[str], env: Mapping[str, str], cwd: str) -> None:
+def _check(argv: Sequence[str], env: Mapping[str, str], cwd: str, tag: PaneTag) -> None:
     if not argv:
         raise SplitError("no program was named for the pane; name one")
     folder = encode(cwd)
     if not (os.path.isabs(folder) and os.path.isdir(folder) and os.access(folder, os.X_OK)):
         raise SplitError(f"{cwd!r} is no folder that a pane could start in; go to one that is")
-    size = command_bytes(argv, env)
+    if not tag.text().replace(":", "").isalnum():
+        raise SplitError(f"{tag.text()!r} cannot be written on a pane; see `cafleet db check`")
+    size = command_bytes(argv, env, cwd)
     if size > ARGV_LIMIT_BYTES:
         raise SplitError(
             f"the command of the pane has {size} bytes, and tmux carries {ARGV_LIMIT_BYTES}; "
@@ -78,27 +80,41 @@ def _check(argv: Sequence[str], env: Mapping[str, str], cwd: str) -> None:
         )
 
 
-def _open(server: LimitedServer, place: Place, env: Mapping[str, str], argv: Sequence[str]) -> str:
-    """Open the pane; its id.
+def _open(
+    server: LimitedServer,
+    place: Place,
+    env: Mapping[str, str],
+    argv: Sequence[str],
+    tag: PaneTag,
+) -> str:
+    """Open the pane, and tag it in the same call of tmux; its id.
+
+    So a pane is never without its tag, whatever becomes of this program or of tmux meanwhile.
+    tmux has no word for a pane that was just opened beside the active one: it is looked for where it
+    has to be, and known by a mark in its command.
 
     Raises:
         SplitError: tmux refused, or it did not name the pane, and nobody can tell whether there is one.
     """
+    marks = Marks.draw()
     command, *options = place.command
-    words = [*options, "-d", "-P", "-F", "#{pane_id}", *variables(env), "--", *executed(argv)]
+    opening = [command, "-t", place.target, *options, "-d", "-P", "-F", marks.format(["pane_id"])]
+    opening += [*variables(env), "--", *started(argv, server.cwd, marks.record)]
+    is_it = f"#{{m:*{marks.record}*,#{{pane_start_command}}}}"
+    write = " ; ".join(map(shlex.join, _options(place.opened, tag)))
     try:
-        done = server.cmd(command, *words, target=place.target)
+        answer = server.chain(opening, ["if-shell", "-F", "-t", place.opened, is_it, write])
     except MultiplexerTimeoutError as error:
         raise _unknown(error.message) from error
-    if done.returncode:
+    # The user's hooks may have printed something as well, or have failed.
+    opened = [record[0] for record in marks.records(answer.out)]
+    if len(opened) == 1 and is_pane_id(opened[0]):
+        return opened[0]
+    if answer.status and not opened:
         raise SplitError(
-            f"tmux refused to open a pane ({' '.join(done.stderr)}); enlarge the window, or close panes"
+            f"tmux refused to open a pane ({answer.err}); enlarge the window, or close panes"
         )
-    if len(done.stdout) != 1 or not is_pane_id(done.stdout[0]):
-        raise _unknown(
-            "tmux did not name the pane that it opened; see what stands before it on PATH"
-        )
-    return done.stdout[0]
+    raise _unknown("tmux did not name the pane that it opened; see what stands before it on PATH")
 
 
 def _unknown(message: str) -> SplitError:
@@ -107,12 +123,23 @@ def _unknown(message: str) -> SplitError:
     return failure
 
 
-def _furnish(server: LimitedServer, pane: str, place: Place, tag: PaneTag) -> None:
-    """Tag the pane and arrange its window.
+def _options(pane: str, tag: PaneTag) -> list[list[str]]:
+    """Say whose the pane is, keep it when its program ends, and its window's name from the program."""
+    option = ["set-option", "-p", "-t", pane]
+    return [
+        [*option, TAG_OPTION, tag.text()],
+        [*option, "remain-on-exit", "on"],
+        [*option, "allow-rename", "off"],
+    ]
+
+
+def _furnish(server: LimitedServer, pane: str, place: Place, tag: PaneTag, title: str) -> None:
+    """Give the pane its options and its title, and arrange its window.
 
     What tmux refuses here is not judged yet: most often the pane has vanished already.
     """
-    Pane(server=server, pane_id=pane).cmd("set-option", "-p", TAG_OPTION, tag.text())
+    # Where a hook has moved the pane, these were not set when it was opened.
+    server.chain(*_options(pane, tag), ["select-pane", "-t", pane, "-T", plain(title)])
     for command, *words in place.arrangement:
         server.cmd(command, *words)
 

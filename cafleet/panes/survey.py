@@ -11,6 +11,7 @@ from cafleet.panes.script import Marks
 
 _NAMES = (
     "pane_id",
+    "pane_index",
     "pane_height",
     "session_id",
     "window_id",
@@ -23,9 +24,11 @@ _NAMES = (
 
 
 class Spot(msgspec.Struct, frozen=True, kw_only=True):
-    """A pane and its window; sizes in cells, ``room`` without the rows of the panes' titles."""
+    """A pane and its window; ``index`` is its number in there. Sizes are in cells, ``room`` is without
+    the rows of the panes' titles."""
 
     pane: str
+    index: int
     height: int
     session_id: str
     window: str
@@ -57,6 +60,7 @@ def _spot(values: dict[str, str]) -> Spot:
     titled = values["pane-border-status"] in ("top", "bottom")
     return Spot(
         pane=values["pane_id"],
+        index=int(values["pane_index"]),
         height=int(values["pane_height"]),
         session_id=values["session_id"],
         window=values["window_id"],

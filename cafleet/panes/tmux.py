@@ -63,13 +63,16 @@ class Tmux:
         env: Mapping[str, str],
         argv: Sequence[str],
         tag: PaneTag,
+        title: str,
         cwd: str,
         limit: float = 5.0,
     ) -> NewPane:
         # libtmux takes as long to import as all the rest of a command.
         from cafleet.panes.split import open_pane
 
-        return open_pane(self._socket, beside, env=env, argv=argv, tag=tag, cwd=cwd, limit=limit)
+        return open_pane(
+            self._socket, beside, env=env, argv=argv, tag=tag, title=title, cwd=cwd, limit=limit
+        )
 
     def set_tag(self, pane: str, tag: PaneTag | None) -> None:
         control.set_tag(self._socket, pane, tag)

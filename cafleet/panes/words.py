@@ -41,3 +41,12 @@ def encode(word: str) -> bytes:
         return word.encode("utf-8", "surrogateescape")
     except UnicodeEncodeError:
         raise MultiplexerError("a lone surrogate cannot be passed to tmux; remove it") from None
+
+
+def plain(text: str) -> str:
+    """``text`` fit to be shown by tmux, as a title or a name, which it reads as a format.
+
+    ``#`` begins a variable, a command or a style, and ``%`` a part of the time (tmux(1), FORMATS
+    and STYLES); the wide forms of both look like them and mean nothing.
+    """
+    return one_line(text).translate({ord("#"): "\uff03", ord("%"): "\uff05"})

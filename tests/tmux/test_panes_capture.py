@@ -101,11 +101,12 @@ def test_gone_is_an_error_and_spoils_nothing(
 ) -> None:
     pane = drawing(tmux_server, tmp_path / "d", b"here")
     tmux_server.run("set-option", "-g", "remain-on-exit", "on")
-    dead = tmux_server.split(pane, ["true"])
+    dead = tmux_server.split(pane, ["echo", "last words"])
     wait_for(lambda: tmux_server.ask(dead, "#{pane_dead}") == "1", "the pane is dead")
     found = mux.capture([dead, pane, "%999", "nonsense"], lines=5, ansi=False)
     assert found[pane] == "here"
-    for gone in (dead, "%999", "nonsense"):
+    assert "last words" in str(found[dead])
+    for gone in ("%999", "nonsense"):
         assert isinstance(found[gone], PaneGoneError)
     tmux_server.stop()
     unreachable = mux.capture([pane], lines=5, ansi=False)[pane]

@@ -25,7 +25,7 @@ def unhurried_programs(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def add(mux: Multiplexer, beside: str, member_id: int, *, fleet_id: int = 7) -> str:
     member = tag(member_id, fleet_id=fleet_id)
-    return mux.split(beside, env={}, argv=["cat"], tag=member, cwd="/tmp").pane
+    return mux.split(beside, env={}, argv=["cat"], tag=member, title="t", cwd="/tmp").pane
 
 
 def director(mux: Multiplexer, server: TmuxServer, columns: int, rows: int) -> str:
@@ -172,7 +172,7 @@ def test_only_windows_of_the_fleet_are_divided(
 
     def spot(pane: str, at: str, owner: str) -> Spot:
         return Spot(
-            pane=pane, height=room, session_id="$0", window=at, width=width, room=room,
+            pane=pane, index=0, height=room, session_id="$0", window=at, width=width, room=room,
             zoomed=zoomed, tag=tags[owner],
         )  # fmt: skip
 

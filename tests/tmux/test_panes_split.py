@@ -26,7 +26,7 @@ HOSTILE = [
 
 
 def split(mux: Multiplexer, beside: str, argv: list[str], **options: Any) -> str:
-    options = {"env": {}, "tag": tag(2), "cwd": "/tmp", **options}
+    options = {"env": {}, "tag": tag(2), "title": "t", "cwd": "/tmp", **options}
     return mux.split(beside, argv=argv, **options).pane
 
 
@@ -84,7 +84,7 @@ def test_it_starts_in_the_folder(
 
 def test_the_tag_is_on_it_and_the_place_is_told(mux: Multiplexer, tmux_server: TmuxServer) -> None:
     beside = tmux_server.session("a b")
-    new = mux.split(beside, env={}, argv=["cat"], tag=tag(2), cwd="/tmp")
+    new = mux.split(beside, env={}, argv=["cat"], tag=tag(2), title="t", cwd="/tmp")
     assert mux.tagged_panes() == {new.pane: tag(2).text()}
     assert new.session == "a b"
     assert new.window == tmux_server.ask(new.pane, "#{window_id}")
@@ -116,6 +116,130 @@ def test_a_program_that_ends_at_once_is_a_failure(
     assert tmux_server.panes() == [beside]
 
 
+HOOKS = {
+    "prints": "display-message -p '#{pane_id}'",
+    "fails": "select-pane -t nosuch",
+    "prints long": "list-panes -a",
+    "arranges": "select-layout even-horizontal",
+    "divides": "split-window -d sleep 1000",
+    "selects": "select-pane -t :.0",
+    "renames": "rename-window '#{pane_id}'",
+}
+
+
+@pytest.mark.parametrize("room", ["beside", "window"])
+@pytest.mark.parametrize("what", HOOKS)
+def test_the_users_hooks_are_not_taken_for_an_answer(
+    what: str, room: str, mux: Multiplexer, tmux_server: TmuxServer
+) -> None:
+    beside = tmux_server.session("main", columns=200 if room == "beside" else 100)
+    for event in ("after-split-window", "after-new-window", "window-layout-changed"):
+        if what != "divides" or event == "after-new-window":
+            tmux_server.run("set-hook", "-g", event, HOOKS[what])
+    new = split(mux, beside, ["cat"])
+    assert mux.tagged_panes() == {new: tag(2).text()}
+
+
+@pytest.mark.parametrize("columns", [200, 100], ids=["beside", "window"])
+def test_a_pane_is_tagged_by_the_call_that_opens_it(
+    columns: int, mux: Multiplexer, tmux_server: TmuxServer, tmux_wrapper: Path
+) -> None:
+    """Nothing comes after that call here: tmux, and so our program, is killed once it has begun."""
+    beside = tmux_server.session("main", columns=columns)
+    tmux_server.run("set-option", "-g", "pane-base-index", "3")
+    tmux_server.run("new-window", "-d", "-t", "main:7", "sleep", "1000")
+    opening = 'case "$*" in *new-window*|*split-window*) "$REAL" "$@" & sleep 0.1; kill -9 $$;;'
+    wrap(tmux_wrapper, opening + ' *source-file*|*set-option*) exit 1;; esac; exec "$REAL" "$@"')
+    for number in (2, 3):
+        before = tmux_server.panes()
+        failed_split(mux, beside, ["cat"], tag=tag(number), limit=2.0)
+        (new,) = set(tmux_server.panes()) - set(before)
+        assert mux.tagged_panes()[new] == tag(number).text()
+
+
+def test_a_server_that_was_stopped_opens_only_tagged_panes(
+    mux: Multiplexer, tmux_server: TmuxServer, tmux_wrapper: Path
+) -> None:
+    beside = tmux_server.session("main")
+    server = int(tmux_server.ask(beside, "#{pid}"))
+    os.kill(server, signal.SIGSTOP)
+    try:
+        with pytest.raises(MultiplexerError):
+            split(mux, beside, ["cat"], limit=0.5)
+        # Not even its list of panes has come back; this is what is asked after it.
+        opening = ["split-window", "-d", "-t", beside, "sleep", "1000"]
+        late = subprocess.Popen(
+            ["tmux", "-S", tmux_server.socket, *opening], start_new_session=True
+        )
+        time.sleep(0.2)
+        late.kill()
+        late.wait()
+    finally:
+        os.kill(server, signal.SIGCONT)
+    wait_for(lambda: len(tmux_server.panes()) == 2, "what was asked of it is done after all")
+
+
+def test_it_stays_when_its_program_ends(mux: Multiplexer, tmux_server: TmuxServer) -> None:
+    beside = tmux_server.session("main")
+    pane = split(mux, beside, ["sh", "-c", "echo last words; sleep 1; exit 3"])
+    wait_for(lambda: tmux_server.ask(pane, "#{pane_dead}") == "1", "it has ended")
+    assert "last words" in str(mux.capture([pane], lines=100, ansi=False)[pane])
+    assert mux.pictures([pane])[pane].dead  # type: ignore[union-attr]
+    # The user's own panes close as ever.
+    other = tmux_server.split(beside, ["sh", "-c", "sleep 0.1"])
+    wait_for(lambda: other not in tmux_server.panes(), "a pane of the user's own is closed")
+    mux.kill(pane, missing_ok=False)
+    assert tmux_server.panes() == [beside]
+
+
+@pytest.mark.parametrize(
+    "title",
+    ["plain", "#{pid}#(touch x)#[fg=red]", "%H%M %%", "-t", "a;", ";", "\\", "'\"$(id)`", "tab\tand\nline",
+     "\x1b]2;x\a", "界😀 é", "#", "", "x" * 300],
+)  # fmt: skip
+def test_a_title_is_shown_as_it_is(title: str, mux: Multiplexer, tmux_server: TmuxServer) -> None:
+    beside = tmux_server.session("main")
+    name = tmux_server.ask(beside, "#{window_name}")
+    pane = split(mux, beside, ["cat"], title=title)
+    shown = tmux_server.ask(pane, "#{pane_title}")
+    for character, like in ("#\uff03", "%\uff05", "\n ", "\t ", "\x1b ", "\a "):
+        title = title.replace(character, like)
+    assert shown.split() == title.split()
+    # Whatever else reads it as a format makes nothing of it.
+    assert tmux_server.ask(pane, "#{E:pane_title}") == shown
+    assert tmux_server.ask(beside, "#{window_name}") == name
+
+
+def test_a_program_cannot_rename_the_window(mux: Multiplexer, tmux_server: TmuxServer) -> None:
+    beside = tmux_server.session("main")
+    tmux_server.run("set-option", "-wg", "allow-rename", "on")
+    tmux_server.run("rename-window", "-t", beside, "mine")
+    script = r"printf '\033kother\033\134done'; sleep 100"
+    pane = split(mux, beside, ["sh", "-c", script])
+    wait_for(lambda: "done" in tmux_server.screen(pane), "it has tried")
+    assert tmux_server.ask(beside, "#{window_name}") == "mine"
+
+
+def test_the_folder_is_its_own_even_where_tmux_would_start_it_elsewhere(
+    mux: Multiplexer, recorder: ByteRecorders, tmux_wrapper: Path, tmp_path: Path
+) -> None:
+    """As tmux 3.7 does once the folder that its server was started in is gone."""
+    beside = recorder.session()
+    wrap(tmux_wrapper, 'cd /usr; PWD=/usr; export PWD; exec "$REAL" "$@"')
+    for name in (
+        "-",
+        "-P",
+        "a\nb\n",
+        "$(id) `id` \"'",
+        b"\xff\x01".decode("utf-8", "surrogateescape"),
+    ):
+        folder = tmp_path / name
+        folder.mkdir()
+        pane = split(mux, beside, recorder.command(), cwd=str(folder))
+        assert recorder.start(pane)["cwd"] == os.fsencode(folder)
+        mux.kill(pane, missing_ok=False)
+
+
 def test_a_failure_leaves_the_layout_as_it_was(mux: Multiplexer, tmux_server: TmuxServer) -> None:
     director = tmux_server.session("main", columns=200, rows=50)
     mux.set_tag(director, tag(1))
@@ -141,7 +265,7 @@ def test_a_command_of_the_limit_passes_and_a_longer_one_is_refused(
 ) -> None:
     beside = recorder.session()
     env = {"CAFLEET_DATABASE_URL": "sqlite:////x" * 20}
-    room = ARGV_LIMIT_BYTES - command_bytes(recorder.command(""), env)
+    room = ARGV_LIMIT_BYTES - command_bytes(recorder.command(""), env, "/tmp")
     for longest in ("x" * room, ";" + "界" * (room // 3 - 1), "y" * (room - 2) + ";"):
         pane = split(mux, beside, recorder.command(longest), env=env, tag=tag(2**63 - 1))
         assert recorder.start(pane)["argv"] == [longest.encode()]
@@ -215,7 +339,7 @@ def test_an_id_that_is_none_is_not_believed(
     assert tmux_server.panes() == [beside]
 
 
-@pytest.mark.parametrize("stage", ["set-option", "source-file"])
+@pytest.mark.parametrize("stage", ["select-pane", "source-file"])
 def test_a_tmux_that_hangs_after_the_split_costs_the_pane(
     stage: str, mux: Multiplexer, tmux_server: TmuxServer, tmux_wrapper: Path
 ) -> None:
@@ -233,7 +357,7 @@ def test_a_pane_that_cannot_be_closed_is_named(
     mux: Multiplexer, tmux_server: TmuxServer, tmux_wrapper: Path
 ) -> None:
     beside = tmux_server.session("main")
-    wrap(tmux_wrapper, 'case "$*" in *set-option*|*kill-pane*) exit 1;; esac; exec "$REAL" "$@"')
+    wrap(tmux_wrapper, 'case "$*" in *source-file*|*kill-pane*) exit 1;; esac; exec "$REAL" "$@"')
     failure = failed_split(mux, beside, ["cat"], limit=1.0)
     assert not failure.closed
     assert failure.pane in tmux_server.panes()
@@ -241,7 +365,7 @@ def test_a_pane_that_cannot_be_closed_is_named(
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
-@pytest.mark.parametrize("stage", ["new-window", "split-window", "set-option", "source-file"])
+@pytest.mark.parametrize("stage", ["new-window", "split-window", "select-pane", "source-file"])
 def test_an_interruption_leaves_no_pane(
     stage: str,
     number: signal.Signals,
@@ -261,7 +385,8 @@ def test_an_interruption_leaves_no_pane(
         "signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))\n"
         "print('up', flush=True)\n"
         "multiplexer(Backend.TMUX, sys.argv[1]).split(sys.argv[2], env={}, argv=['cat'],\n"
-        f"  tag=PaneTag(database_id={tag(2).database_id!r}, fleet_id=7, member_id=2), cwd='/tmp')\n"
+        f"  tag=PaneTag(database_id={tag(2).database_id!r}, fleet_id=7, member_id=2),\n"
+        "  title='t', cwd='/tmp')\n"
     )
     command = [sys.executable, "-c", program, tmux_server.socket, beside]
     with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process:
