@@ -99,11 +99,13 @@ class Placement(msgspec.Struct, frozen=True, kw_only=True):
     """Where a member lives. ``mux_pane_id`` is null while its pane is pending.
 
     ``mux_socket`` is the multiplexer server's socket, null for placements from before schema 9;
-    it is left out of every output.
+    ``mux_server_pid`` is its process id, null before schema 13 and while the pane is pending. Both
+    are left out of every output.
     """
 
     backend: Backend
     mux_socket: str | None
+    mux_server_pid: int | None
     mux_session: str
     mux_window_id: str
     mux_pane_id: str | None

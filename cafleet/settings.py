@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from typing import NamedTuple
 
 from cafleet.errors import NoHomeError, SettingError
 
@@ -13,6 +14,12 @@ MONITOR_WAKE_INTERVAL = "CAFLEET_MONITOR_WAKE_INTERVAL"
 DELIVERY_HOLD_TIMEOUT = "CAFLEET_DELIVERY_HOLD_TIMEOUT"
 BROKER_HOST = "CAFLEET_BROKER_HOST"
 BROKER_PORT = "CAFLEET_BROKER_PORT"
+
+# Set in every pane that is opened for a member, and only there.
+DATABASE_ID = "CAFLEET_DATABASE_ID"
+FLEET_ID = "CAFLEET_FLEET_ID"
+MEMBER_ID = "CAFLEET_MEMBER_ID"
+IDENTITY = (DATABASE_ID, FLEET_ID, MEMBER_ID)
 
 LARGEST_INTEGER = 2**63 - 1
 LARGEST_PORT = 65_535
@@ -62,6 +69,45 @@ def delivery_hold_timeout() -> int:
 def monitor_wake_interval() -> int:
     """Seconds between wakes of a monitor whose loop runs for the first time; 0 is none."""
     return _number(MONITOR_WAKE_INTERVAL, 600)
+
+
+class TmuxPane(NamedTuple):
+    """A pane as tmux tells it to what runs there: ``socket`` is absolute, ``server_pid`` the process
+    id of the server (tmux(1), GLOBAL AND SESSION ENVIRONMENT)."""
+
+    socket: str
+    server_pid: int
+    pane: str
+
+
+def tmux_pane() -> TmuxPane | None:
+    """The pane that TMUX and TMUX_PANE name, ``None`` unless they name one."""
+    parts = os.environ.get("TMUX", "").rsplit(",", 2)
+    pane = os.environ.get("TMUX_PANE", "")
+    if len(parts) != 3 or not parts[0] or not pane:
+        return None
+    pid = decimal(parts[1], low=1)
+    return None if pid is None else TmuxPane(os.path.abspath(parts[0]), pid, pane)
+
+
+class MemberVariables(NamedTuple):
+    """Whose pane the variables of this process say it is; ``fleet_id`` is null if they leave it out."""
+
+    member_id: int
+    fleet_id: int | None
+    database_id: str
+
+
+def member_variables() -> MemberVariables | None:
+    """What the pane of a member was given, ``None`` unless it names a member of a database."""
+    member_id = decimal(os.environ.get(MEMBER_ID, ""), low=1)
+    database_id = os.environ.get(DATABASE_ID)
+    if member_id is None or not database_id:
+        return None
+    fleet_id = os.environ.get(FLEET_ID)
+    # What is no id is that of no fleet.
+    named = None if fleet_id is None else decimal(fleet_id, low=1) or 0
+    return MemberVariables(member_id, named, database_id)
 
 
 def broker_host() -> str:

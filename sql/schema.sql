@@ -38,7 +38,7 @@ CREATE TABLE member_placements (
     backend TEXT NOT NULL DEFAULT 'tmux',
     coding_agent TEXT NOT NULL,
     created_at TEXT NOT NULL
-, mux_socket TEXT, screen TEXT, screen_at TEXT, screen_since TEXT);
+, mux_socket TEXT, screen TEXT, screen_at TEXT, screen_since TEXT, mux_server_pid INTEGER);
 
 CREATE TABLE members (
     member_id INTEGER PRIMARY KEY AUTOINCREMENT,

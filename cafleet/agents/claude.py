@@ -10,7 +10,7 @@ from cafleet.records import CodingAgent
 
 EFFORTS = ("low", "medium", "high", "xhigh", "max")
 DEFAULT_MODE = "dontAsk"
-MEMBER_RULES = ("Bash(cafleet message *)",)
+MEMBER_RULES = ("Bash(cafleet message *)", "Bash(cafleet whoami *)")
 MONITOR_RULES = (
     "Bash(cafleet monitor scan *)",
     "Bash(cafleet member ping *)",

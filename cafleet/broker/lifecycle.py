@@ -25,6 +25,7 @@ class NewFleet(msgspec.Struct, frozen=True, kw_only=True):
 class OpenedPane(msgspec.Struct, frozen=True, kw_only=True):
     """Where the spawn callback has opened the monitor's pane."""
 
+    server_pid: int
     session: str
     window: str
     pane: str
@@ -77,7 +78,10 @@ def create(
             conn,
             member_id=monitor_id,
             placement=msgspec.structs.replace(
-                director, session=opened.session, window=opened.window
+                director,
+                server_pid=opened.server_pid,
+                session=opened.session,
+                window=opened.window,
             ),
             pane=opened.pane,
             now=now,

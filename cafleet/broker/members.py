@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterable, Sequence
 from datetime import datetime
 
@@ -11,6 +12,7 @@ from cafleet.broker.cards import kind_of, read_skills
 from cafleet.broker.ids import is_id
 from cafleet.errors import DatabaseError, IntegrityError, RefusedError, UnknownIdError
 from cafleet.records import MemberActivity, MemberKind, MemberRecord, MemberStatus, Placement
+from cafleet.settings import TmuxPane
 from cafleet.store import Connection, queries
 from cafleet.store.rows import ActivityRow, MemberRow
 
@@ -65,6 +67,25 @@ def in_fleet(conn: Connection, *, member_id: int, fleet_id: int) -> bool:
     """Whether the member belongs, or once belonged, to the fleet."""
     member = find(conn, member_id=member_id)
     return member is not None and member.fleet_id == fleet_id
+
+
+def in_pane(conn: Connection, *, pane: TmuxPane) -> int | None:
+    """The active member that is placed in a pane of this very server, or ``None``.
+
+    Pane ids and sockets are used again by later servers; placements from before schema 13 know no
+    server and count as none.
+
+    Raises:
+        IntegrityError: a member that may be it has a status that is not known.
+    """
+    owners = [
+        row.member_id
+        for row in queries.list_pane_owners(conn, mux_pane_id=pane.pane)
+        if row.mux_server_pid == pane.server_pid
+        and row.mux_socket is not None
+        and os.path.realpath(row.mux_socket) == os.path.realpath(pane.socket)
+    ]
+    return owners[0] if len(owners) == 1 else None
 
 
 def list_active(conn: Connection, *, fleet_id: int) -> list[MemberRecord]:
@@ -168,6 +189,7 @@ def _placement(row: MemberRow | ActivityRow) -> Placement | None:
     return Placement(
         backend=row.backend,
         mux_socket=row.mux_socket,
+        mux_server_pid=row.mux_server_pid,
         mux_session=row.mux_session,
         mux_window_id=row.mux_window_id,
         mux_pane_id=row.mux_pane_id,

@@ -21,6 +21,8 @@ from cafleet.store import Connection, queries
 from cafleet.store.connection import transaction
 
 TIMELINE_LIMIT = 200
+NO_LIMIT = -1
+"""What SQLite takes as no limit (lang_select.html, The LIMIT clause)."""
 
 
 class Broadcast(msgspec.Struct, frozen=True, kw_only=True):
@@ -118,14 +120,18 @@ def delivery_ids(conn: Connection, *, summary_id: int) -> list[int]:
     return [row.message_id for row in rows]
 
 
-def poll(conn: Connection, *, member_id: int) -> Sequence[MessageRecord]:
-    """What an active member has not acknowledged, newest status first. Marks nothing.
+def poll(
+    conn: Connection, *, member_id: int, limit: int | None = None, oldest: bool = False
+) -> Sequence[MessageRecord]:
+    """What an active member has not acknowledged, newest status first, or ``oldest`` first; at most
+    ``limit`` of it. Marks nothing.
 
     Raises:
         UnknownIdError: there is no such active member.
     """
     members.get(conn, member_id=member_id)
-    return queries.list_pending(conn, member_id=member_id)
+    find = queries.list_oldest_pending if oldest else queries.list_pending
+    return find(conn, member_id=member_id, limit=NO_LIMIT if limit is None else limit)
 
 
 def count_pending(conn: Connection, *, member_id: int) -> int:

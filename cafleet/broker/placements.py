@@ -15,10 +15,11 @@ from cafleet.store.connection import transaction
 
 
 class PendingPlacement(msgspec.Struct, frozen=True, kw_only=True):
-    """Where a member will live once its pane is open."""
+    """Where a member will live once its pane is open; ``server_pid`` is null until then."""
 
     backend: Backend
     socket: str | None
+    server_pid: int | None
     session: str
     window: str
     coding_agent: CodingAgent
@@ -38,6 +39,7 @@ def place(
         member_id=member_id,
         backend=placement.backend,
         mux_socket=placement.socket,
+        mux_server_pid=placement.server_pid,
         mux_session=placement.session,
         mux_window_id=placement.window,
         mux_pane_id=pane,
@@ -46,15 +48,22 @@ def place(
     )
 
 
-def set_pane(conn: Connection, *, member_id: int, session: str, window: str, pane: str) -> None:
-    """Record the pane of a pending placement.
+def set_pane(
+    conn: Connection, *, member_id: int, server_pid: int, session: str, window: str, pane: str
+) -> None:
+    """Record the pane of a pending placement, and the process id of the server that holds it.
 
     Raises:
         RefusedError: the placement has vanished meanwhile, for instance with its fleet.
     """
     with transaction(conn):
         placed = queries.set_placement_pane(
-            conn, member_id=member_id, mux_session=session, mux_window_id=window, mux_pane_id=pane
+            conn,
+            member_id=member_id,
+            mux_server_pid=server_pid,
+            mux_session=session,
+            mux_window_id=window,
+            mux_pane_id=pane,
         )
     if not placed:
         raise RefusedError(

@@ -6,6 +6,7 @@ from collections.abc import Callable, Sequence
 from datetime import datetime
 
 from cafleet import clock
+from cafleet.broker.messages import NO_LIMIT
 from cafleet.errors import RefusedError
 from cafleet.store import Connection, queries
 from cafleet.store.connection import transaction
@@ -68,7 +69,7 @@ def _is_met(conn: Connection, row: WaitRow) -> bool:
     """Whether the message that a process waits for has come, though it has not seen it yet."""
     if row.message_id is not None or row.awaited_member_id is None:
         return False
-    pending = queries.list_pending(conn, member_id=row.waiter_member_id)
+    pending = queries.list_pending(conn, member_id=row.waiter_member_id, limit=NO_LIMIT)
     return any(message.from_member_id == row.awaited_member_id for message in pending)
 
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from cafleet import settings
-from cafleet.cli.arguments import identifier, utf8, wait_state, whole
+from cafleet.cli.arguments import identifier, positive, utf8, wait_state, whole
 from cafleet.cli.bodies import BodySource
 from cafleet.cli.output import say, warn
 from cafleet.cli.parser import Command, SubjectCommand
@@ -146,24 +146,41 @@ def broadcast(
 
 
 @app.command("poll", cls=SubjectCommand)
-def poll(member_id: MemberId, json: Json = False) -> None:
-    """Print the messages that a member has not acknowledged, newest first."""
+def poll(
+    member_id: MemberId,
+    limit: Annotated[
+        int | None,
+        typer.Option("--limit", parser=positive, metavar="N", help="Print at most so many (all)."),
+    ] = None,
+    oldest: Annotated[bool, typer.Option("--oldest", help="Begin with the oldest.")] = False,
+    peek: Annotated[bool, typer.Option("--peek", help="Mark nothing as seen.")] = False,
+    json: Json = False,
+) -> None:
+    """Print the messages that a member has not acknowledged, newest first.
+
+    The member's own poll marks what it prints as seen; a poll by anybody else marks nothing.
+    """
     from cafleet.broker import messages
 
     max_text_len = settings.max_text_len()
     with open_session() as conn:
-        pending = shaped_all(messages.poll(conn, member_id=member_id), MessageRecord)
-        say(to_json(pending) if json else texts.polled(member_id, pending, max_text_len))
-        if pending:
-            _mark_seen(conn, pending)
+        found = messages.poll(conn, member_id=member_id, limit=limit, oldest=oldest)
+        pending = shaped_all(found, MessageRecord)
+        more = 0
+        if len(pending) == limit:
+            more = max(0, messages.count_pending(conn, member_id=member_id) - limit)
+        say(to_json(pending) if json else texts.polled(member_id, pending, more, max_text_len))
+        if pending and not peek:
+            _mark_seen(conn, member_id, pending)
 
 
 @app.command("wait", cls=SubjectCommand)
 def wait(
     member_id: MemberId,
     timeout: Annotated[
-        int, typer.Option("--timeout", parser=whole, metavar="S", help="Seconds to wait at most.")
-    ] = 600,
+        int,
+        typer.Option("--timeout", parser=whole, metavar="S", help="Seconds to wait at most."),
+    ] = 100,
     sender_id: Annotated[
         int | None,
         typer.Option(
@@ -172,7 +189,7 @@ def wait(
     ] = None,
     json: Json = False,
 ) -> None:
-    """Wait until a member has messages that it has not acknowledged, and print them as poll does."""
+    """Wait until a member has messages that it has not acknowledged; print them, mark nothing."""
     from cafleet.courier.waiting import wait_for_message
 
     max_text_len = settings.max_text_len()
@@ -184,9 +201,8 @@ def wait(
             from_member_id=sender_id,
             seconds=timeout,
         )
-        pending = shaped_all(found, MessageRecord)
-        say(to_json(pending) if json else texts.polled(member_id, pending, max_text_len))
-        _mark_seen(conn, pending)
+    pending = shaped_all(found, MessageRecord)
+    say(to_json(pending) if json else texts.polled(member_id, pending, 0, max_text_len))
 
 
 @app.command("ack", cls=SubjectCommand)
@@ -240,14 +256,21 @@ def _wait(wanted: WaitState | None, timeout: int | None) -> Wait | None:
     return Wait(wanted=wanted, seconds=60 if timeout is None else timeout)
 
 
-def _mark_seen(conn: Connection, printed: Sequence[MessageRecord]) -> None:
+def _mark_seen(conn: Connection, member_id: int, printed: Sequence[MessageRecord]) -> None:
     from cafleet.broker import deliveries
+    from cafleet.operations.caller import is_caller
 
     # They are printed, so the poll has succeeded; that they were seen is a courtesy to the sender,
     # which a read-only or busy database may refuse.
     message_ids = [message.message_id for message in printed]
     try:
-        deliveries.mark_seen(conn, message_ids=message_ids, now=utc_now())
+        if is_caller(conn, member_id=member_id):
+            deliveries.mark_seen(conn, message_ids=message_ids, now=utc_now())
+        else:
+            warn(
+                f"nothing is marked as seen, since only member {member_id} itself does that; "
+                f"`cafleet whoami` says who you are"
+            )
     except IntegrityError as damage:
         warn(str(damage))
     except DatabaseError:

@@ -23,7 +23,7 @@ _GROUPS = {
     "message": "Send, broadcast, poll, acknowledge and show messages.",
     "db": "List the database's queries, check it, back it up.",
 }
-_SINGLE_COMMANDS = ("setup", "doctor", "server")
+_SINGLE_COMMANDS = ("setup", "doctor", "server", "whoami")
 
 
 class Group(TyperGroup):

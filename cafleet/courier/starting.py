@@ -122,11 +122,17 @@ def _spawn(database: str, fleet_id: int, path: str) -> subprocess.Popen[bytes]:
             stdout=log,
             stderr=log,
             cwd="/",
-            env={**os.environ, settings.DATABASE_URL: settings.database_url(database)},
+            env=_environment(database),
             start_new_session=True,
         )
     finally:
         os.close(log)
+
+
+def _environment(database: str) -> dict[str, str]:
+    """Of the member that sends, nothing is left: the loop acts for nobody."""
+    kept = {name: text for name, text in os.environ.items() if name not in settings.IDENTITY}
+    return {**kept, settings.DATABASE_URL: settings.database_url(database)}
 
 
 def log_path(database: str, fleet_id: int) -> str:

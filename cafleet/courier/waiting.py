@@ -80,6 +80,7 @@ def wait_for_message(
     seconds: int,
 ) -> Sequence[MessageRecord]:
     """Wait until a member has un-acknowledged deliveries, from one sender if that is given; they.
+    Marks nothing.
 
     Raises:
         UnknownIdError: there is no such active member or sender, or one of them leaves meanwhile.
@@ -110,8 +111,10 @@ def wait_for_message(
     with _waiting(conn, database, member_id, awaited, None, seconds, register=True):
         if _wait(conn, met, seconds):
             return found
+    again = "" if from_member_id is None else f" --from-member-id {from_member_id}"
     raise WaitError(
-        f"no message for member {member_id} has come in {seconds} s; wait again, or go on without it"
+        f"no message for member {member_id} has come in {seconds} s; end your turn, a notice tells you when "
+        f"one comes, or wait again with `cafleet message wait {member_id}{again}`"
     )
 
 

@@ -62,6 +62,7 @@ def create_fleet(
     home = placements.PendingPlacement(
         backend=caller.backend,
         socket=caller.socket,
+        server_pid=caller.server_pid,
         session=caller.session,
         window=caller.window,
         coding_agent=coding_agent,
@@ -117,7 +118,12 @@ def _make(
         opened = handover.open(caller.pane, limit=SPLIT_SECONDS)
         undo.append(lambda failure: _untag(mux, caller.pane, failure))
         mux.set_tag(caller.pane, home_tag)
-        return OpenedPane(session=opened.session, window=opened.window, pane=opened.pane)
+        return OpenedPane(
+            server_pid=opened.server_pid,
+            session=opened.session,
+            window=opened.window,
+            pane=opened.pane,
+        )
 
     try:
         return lifecycle.create(

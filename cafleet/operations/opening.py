@@ -48,7 +48,7 @@ class Handover:
             MultiplexerError: there is no pane; says what is left of it.
         """
         prompt = fill(self._opening.prompt, self._values())
-        env = {settings.DATABASE_URL: settings.database_url(self._database)}
+        env = self._environment()
         cwd = _current_folder()
         argv = self._argv(prompt, readable_file=None)
         if command_bytes(argv, env, cwd) > ARGV_LIMIT_BYTES:
@@ -89,6 +89,15 @@ class Handover:
             "member_id": self._tag.member_id,
             "director_member_id": self._director_member_id,
             "coding_agent": self._opening.agent.name,
+        }
+
+    def _environment(self) -> Mapping[str, str]:
+        # All of them, always: the pane's server may have been started in another member's pane.
+        return {
+            settings.DATABASE_URL: settings.database_url(self._database),
+            settings.DATABASE_ID: self._tag.database_id,
+            settings.FLEET_ID: str(self._tag.fleet_id),
+            settings.MEMBER_ID: str(self._tag.member_id),
         }
 
     def _argv(self, prompt: str, *, readable_file: str | None) -> list[str]:

@@ -83,6 +83,7 @@ def create_member(
         placement=placements.PendingPlacement(
             backend=beside.backend,
             socket=beside.mux.socket,
+            server_pid=None,
             session=beside.session,
             window=beside.window,
             coding_agent=spawned.name,
@@ -96,6 +97,7 @@ def create_member(
         placements.set_pane(
             conn,
             member_id=member_id,
+            server_pid=opened.server_pid,
             session=opened.session,
             window=opened.window,
             pane=opened.pane,

@@ -8,7 +8,7 @@ from cafleet.errors import MultiplexerError, PaneGoneError, SettingError
 from cafleet.panes.interface import CallerPane, Multiplexer
 from cafleet.panes.sockets import default_socket
 from cafleet.records import Backend
-from cafleet.settings import MULTIPLEXER
+from cafleet.settings import MULTIPLEXER, tmux_pane
 
 _SIGNS = {Backend.TMUX: "TMUX", Backend.HERDR: "HERDR_ENV"}
 
@@ -55,18 +55,17 @@ def detect_caller() -> CallerPane:
     backend = detect_backend()
     if backend is not Backend.TMUX:
         raise _unsupported(backend)
-    place, pane = os.environ.get("TMUX", ""), os.environ.get("TMUX_PANE", "")
-    parts = place.rsplit(",", 2)
-    if len(parts) != 3 or not pane:
+    place = tmux_pane()
+    if place is None:
         raise MultiplexerError("TMUX and TMUX_PANE do not name a tmux pane; run this inside tmux")
     from cafleet.panes.pictures import TAG_OPTION
     from cafleet.panes.script import Reply, ask
 
-    socket = os.path.abspath(parts[0])
+    socket, pane = place.socket, place.pane
     reply = ask(socket, [pane], ("session_name", "window_id", "pid", TAG_OPTION))[pane]
     # The process may have outlived its server, and the id may be another pane's on the next one.
     if isinstance(reply, PaneGoneError) or (
-        isinstance(reply, Reply) and reply.values["pid"] != parts[1]
+        isinstance(reply, Reply) and reply.values["pid"] != str(place.server_pid)
     ):
         raise PaneGoneError("the tmux pane of this process is gone; run this in one that lives")
     if isinstance(reply, MultiplexerError):
@@ -74,6 +73,7 @@ def detect_caller() -> CallerPane:
     return CallerPane(
         backend=backend,
         socket=socket,
+        server_pid=place.server_pid,
         session=reply.values["session_name"],
         window=reply.values["window_id"],
         pane=pane,

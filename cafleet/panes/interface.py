@@ -14,10 +14,12 @@ from cafleet.screens import Picture
 
 
 class CallerPane(msgspec.Struct, frozen=True, kw_only=True):
-    """The pane that this process runs in. ``tag`` is what stands on it, empty if nothing does."""
+    """The pane that this process runs in. ``tag`` is what stands on it, empty if nothing does;
+    ``server_pid`` is the process id of its server."""
 
     backend: Backend
     socket: str
+    server_pid: int
     session: str
     window: str
     pane: str
@@ -25,7 +27,10 @@ class CallerPane(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class NewPane(msgspec.Struct, frozen=True, kw_only=True):
+    """``server_pid`` is the process id of the server that holds the pane."""
+
     pane: str
+    server_pid: int
     session: str
     window: str
 

@@ -12,12 +12,14 @@ import msgspec
 
 from cafleet.errors import MultiplexerError, MultiplexerTimeoutError
 from cafleet.panes.words import encode, one_line, packed
+from cafleet.settings import IDENTITY
 
 LIMIT = 5.0
 
 _UNREACHABLE = ("no server running on", "error connecting to", "lost server", "server exited")
-# They would make a pane of the caller's the default target of every command.
-_CALLER = (b"TMUX", b"TMUX_PANE")
+# The first two would make a pane of the caller's the default target of every command; a server that
+# is started by a call would hand the others to all its panes.
+_CALLER = (b"TMUX", b"TMUX_PANE", *(name.encode() for name in IDENTITY))
 
 
 class Answer(msgspec.Struct, frozen=True, kw_only=True):

@@ -25,7 +25,15 @@ from cafleet.panes.words import encode, one_line, plain
 # A program that cannot start has ended by then; an interpreter that lacks a module takes about 0.1.
 _SETTLING = 0.3
 _CLOSING = 1.0
-_FACTS = ("session_name", "window_id", "pane_width", "pane_height", "pane_dead", TAG_OPTION)
+_FACTS = (
+    "pid",
+    "session_name",
+    "window_id",
+    "pane_width",
+    "pane_height",
+    "pane_dead",
+    TAG_OPTION,
+)
 
 
 def open_pane(
@@ -165,7 +173,12 @@ def _settled(server: LimitedServer, pane: str, tag: PaneTag, program: str) -> Ne
             f"the pane would have {columns}x{rows} cells, and an agent needs "
             f"{SMALLEST[0]}x{SMALLEST[1]}; enlarge the terminal"
         )
-    return NewPane(pane=pane, session=values["session_name"], window=values["window_id"])
+    return NewPane(
+        pane=pane,
+        server_pid=int(values["pid"]),
+        session=values["session_name"],
+        window=values["window_id"],
+    )
 
 
 def _closed_after(error: MultiplexerError, socket: str, pane: str, place: Place) -> SplitError:

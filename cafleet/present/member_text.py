@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from cafleet.present.cells import agent_cell, cell, idle_cell, pane_cell
 from cafleet.present.table import table
 from cafleet.present.visible import visible, visible_body
-from cafleet.present.wire import CaptureWire, DeletedMemberWire, PingWire, TypedWire
+from cafleet.present.wire import CaptureWire, DeletedMemberWire, PingWire, TypedWire, WhoamiWire
 from cafleet.records import MemberActivity, MemberRecord
 
 _COLUMNS = ("member_id", "name", "kind", "agent", "pane_id", "screen", "owed", "idle")
@@ -20,6 +20,14 @@ def created(member: MemberRecord) -> str:
 
 def shown(member: MemberRecord) -> str:
     return f"{member.member_id} {visible(member.name)} {member.status.value}"
+
+
+def identified(who: WhoamiWire) -> str:
+    """``member 4 (bob) of fleet 1, Director 1; by the variable``."""
+    return (
+        f"member {who.member_id} ({visible(who.name)}) of fleet {who.fleet_id}, Director "
+        f"{cell(who.director_member_id)}; by the {who.evidence}"
+    )
 
 
 def listed(members: Sequence[MemberActivity]) -> str:

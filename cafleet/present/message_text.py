@@ -28,10 +28,14 @@ def broadcast(outcome: BroadcastWire) -> str:
     return " ".join([first, *counts])
 
 
-def polled(member_id: int, messages: Sequence[MessageRecord], max_text_len: int) -> str:
+def polled(member_id: int, messages: Sequence[MessageRecord], more: int, max_text_len: int) -> str:
+    """``more`` is how many wait beside those that are given."""
     if not messages:
         return f"No messages are waiting for member {member_id}."
-    return envelopes(messages, max_text_len)
+    told = envelopes(messages, max_text_len)
+    if not more:
+        return told
+    return f"{told}\n\n{more} more {'is' if more == 1 else 'are'} waiting for member {member_id}."
 
 
 def acknowledged(message: MessageRecord, max_text_len: int) -> str:

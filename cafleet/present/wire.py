@@ -51,6 +51,17 @@ class MemberWire(msgspec.Struct, frozen=True, kw_only=True):
     placement: PlacementWire | None
 
 
+class WhoamiWire(msgspec.Struct, frozen=True, kw_only=True):
+    """The member that calls; ``evidence`` is ``variable`` or ``pane``."""
+
+    member_id: int
+    fleet_id: int
+    director_member_id: int | None
+    name: str
+    kind: MemberKind
+    evidence: str
+
+
 class ActivityWire(msgspec.Struct, frozen=True, kw_only=True):
     member_id: int
     name: str

@@ -52,7 +52,7 @@ from cafleet.store.rows import (
     WakeTargetRow,
 )
 
-SCHEMA_VERSION = 12
+SCHEMA_VERSION = 13
 
 
 def list_asset_installs(
@@ -357,6 +357,7 @@ def insert_placement(
     member_id: int,
     backend: Backend,
     mux_socket: str | None,
+    mux_server_pid: int | None,
     mux_session: str,
     mux_window_id: str,
     mux_pane_id: str | None,
@@ -375,6 +376,7 @@ def insert_placement(
             "member_id": member_id,
             "backend": backend,
             "mux_socket": mux_socket,
+            "mux_server_pid": mux_server_pid,
             "mux_session": mux_session,
             "mux_window_id": mux_window_id,
             "mux_pane_id": mux_pane_id,
@@ -388,13 +390,14 @@ def set_placement_pane(
     conn: Connection,
     *,
     member_id: int,
+    mux_server_pid: int,
     mux_session: str,
     mux_window_id: str,
     mux_pane_id: str,
 ) -> int:
     """The pane of a pending placement; 0 rows when the placement has gone meanwhile.
 
-    Source: sql/queries/member_placements.sql:25, by primary key.
+    Source: sql/queries/member_placements.sql:27, by primary key.
     """
     return change(
         conn,
@@ -402,6 +405,7 @@ def set_placement_pane(
         "set_placement_pane",
         {
             "member_id": member_id,
+            "mux_server_pid": mux_server_pid,
             "mux_session": mux_session,
             "mux_window_id": mux_window_id,
             "mux_pane_id": mux_pane_id,
@@ -419,7 +423,7 @@ def set_placement_window(
 ) -> int:
     """Follow a pane that was moved; only while the placement still names that pane.
 
-    Source: sql/queries/member_placements.sql:33, by primary key.
+    Source: sql/queries/member_placements.sql:39, by primary key.
     """
     return change(
         conn,
@@ -444,7 +448,7 @@ def set_placement_look(
     """Keep the last look at a member's pane; since when the looks have found the same. Nothing
     where the member has no placement any more.
 
-    Source: sql/queries/member_placements.sql:41, by primary key.
+    Source: sql/queries/member_placements.sql:47, by primary key.
     """
     found: str | None = scalar(
         conn,
@@ -467,7 +471,7 @@ def delete_placement(
 ) -> int:
     """A member that leaves lives nowhere.
 
-    Source: sql/queries/member_placements.sql:55, by primary key.
+    Source: sql/queries/member_placements.sql:61, by primary key.
     """
     return change(
         conn,
@@ -486,7 +490,7 @@ def delete_fleet_placements(
 ) -> int:
     """The same for all members of a fleet that ends.
 
-    Source: sql/queries/member_placements.sql:62, by idx_members_fleet_status, primary key.
+    Source: sql/queries/member_placements.sql:68, by idx_members_fleet_status, primary key.
     """
     return change(
         conn,
@@ -506,7 +510,7 @@ def list_pane_owners(
     """The active members of living fleets whose placement names this pane, on whatever server. One
     of an unknown status is among them, to be refused.
 
-    Source: sql/queries/member_placements.sql:74, by idx_member_placements_pane, primary key.
+    Source: sql/queries/member_placements.sql:80, by idx_member_placements_pane, primary key.
     """
     return many(
         conn,
@@ -528,7 +532,7 @@ def list_stored_placements(
 ) -> list[StoredPlacementRow]:
     """Every row with every column, a page at a time: what `cafleet db check` decodes.
 
-    Source: sql/queries/member_placements.sql:97, by primary key.
+    Source: sql/queries/member_placements.sql:104, by primary key.
     """
     return many(
         conn,
@@ -570,7 +574,7 @@ def list_roster(
 ) -> list[MemberRow]:
     """The web page's roster: active members, and deregistered ones that own a delivery or summary.
 
-    Source: sql/queries/members.sql:28, by idx_members_fleet_status,
+    Source: sql/queries/members.sql:29, by idx_members_fleet_status,
     idx_messages_owner_member_status_ts, primary key.
     """
     return many(
@@ -592,7 +596,7 @@ def list_active_members(
     """The active members of a fleet with their placements, in the order of their ids. A status
     that nobody knows is among them, to be refused, not passed over.
 
-    Source: sql/queries/members.sql:66, by idx_members_fleet_status, primary key.
+    Source: sql/queries/members.sql:68, by idx_members_fleet_status, primary key.
     """
     return many(
         conn,
@@ -614,7 +618,7 @@ def list_activity(
     look at its pane and the number of notices it is owed. An unknown status is not passed over
     either. Cost: four steps into indexes per member, however many messages there are.
 
-    Source: sql/queries/members.sql:96, by idx_members_fleet_status, idx_messages_ack,
+    Source: sql/queries/members.sql:99, by idx_members_fleet_status, idx_messages_ack,
     idx_messages_owed, idx_messages_received, idx_messages_sent, primary key.
     """
     return many(
@@ -635,7 +639,7 @@ def list_member_names(
 ) -> list[MemberNameRow]:
     """The names of the members asked for, whatever their status; unknown ids are absent.
 
-    Source: sql/queries/members.sql:151, by primary key.
+    Source: sql/queries/members.sql:155, by primary key.
     """
     return many(
         conn,
@@ -657,7 +661,7 @@ def list_wake_targets(
     """The placed active members that the monitor is woken for, with what they have not
     acknowledged.
 
-    Source: sql/queries/members.sql:164, by idx_members_fleet_status, idx_messages_pending,
+    Source: sql/queries/members.sql:168, by idx_members_fleet_status, idx_messages_pending,
     primary key.
     """
     return many(
@@ -680,7 +684,7 @@ def get_active_monitor_id(
     """The active monitor of a fleet, by the very predicate of the index that keeps it single. It
     reads the cards of the fleet's active members, which that index has made sure are JSON.
 
-    Source: sql/queries/members.sql:197, by idx_members_fleet_status.
+    Source: sql/queries/members.sql:201, by idx_members_fleet_status.
     """
     found: int | None = scalar(
         conn,
@@ -702,7 +706,7 @@ def list_statuses(
     """The members of a fleet that have not left. A status that nobody knows is among them, to be
     refused by whoever counts the members or misses one.
 
-    Source: sql/queries/members.sql:210, by idx_members_fleet_status.
+    Source: sql/queries/members.sql:214, by idx_members_fleet_status.
     """
     return many(
         conn,
@@ -726,7 +730,7 @@ def insert_member(
 ) -> int:
     """A new active member.
 
-    Source: sql/queries/members.sql:226.
+    Source: sql/queries/members.sql:230.
     """
     found: int = scalar(
         conn,
@@ -752,7 +756,7 @@ def mark_member_deregistered(
 ) -> int:
     """Take a member off the active ones; 0 rows when it was not among them.
 
-    Source: sql/queries/members.sql:234, by primary key.
+    Source: sql/queries/members.sql:238, by primary key.
     """
     return change(
         conn,
@@ -773,7 +777,7 @@ def mark_fleet_members_deregistered(
 ) -> int:
     """Deregister every active member of a fleet that ends; the count is what the command reports.
 
-    Source: sql/queries/members.sql:242, by idx_members_fleet_status.
+    Source: sql/queries/members.sql:246, by idx_members_fleet_status.
     """
     return change(
         conn,
@@ -792,7 +796,7 @@ def list_duplicate_monitors(
     """The active monitors of fleets that have more than one: what stops the step to schema 8. Why
     CASE: only it promises that a card is not parsed before it is known to be JSON.
 
-    Source: sql/queries/members.sql:250, by idx_members_fleet_status.
+    Source: sql/queries/members.sql:254, by idx_members_fleet_status.
     """
     return many(
         conn,
@@ -808,7 +812,7 @@ def list_unreadable_cards(
 ) -> list[MonitorClaimRow]:
     """The active members whose card is not JSON, which no index over the card can take.
 
-    Source: sql/queries/members.sql:282.
+    Source: sql/queries/members.sql:286.
     """
     return many(
         conn,
@@ -827,7 +831,7 @@ def list_active_member_ids(
     """The ids alone, for whoever reads the members one by one so that one bad row spoils no other;
     an unknown status is such a row.
 
-    Source: sql/queries/members.sql:295, by idx_members_fleet_status.
+    Source: sql/queries/members.sql:299, by idx_members_fleet_status.
     """
     return many(
         conn,
@@ -849,7 +853,7 @@ def list_stored_members(
 ) -> list[StoredMemberRow]:
     """Every row with every column, a page at a time: what `cafleet db check` decodes.
 
-    Source: sql/queries/members.sql:307, by primary key.
+    Source: sql/queries/members.sql:311, by primary key.
     """
     return many(
         conn,
@@ -872,7 +876,7 @@ def list_member_faults(
 ) -> list[MemberFaultRow]:
     """The members among these ids that break a rule, each with the first one that it breaks.
 
-    Source: sql/queries/members.sql:326, by primary key.
+    Source: sql/queries/members.sql:330, by primary key.
     """
     return many(
         conn,
@@ -910,9 +914,10 @@ def list_pending(
     conn: Connection,
     *,
     member_id: int,
+    limit: int,
 ) -> list[MessageRow]:
-    """The deliveries that a member has not acknowledged, newest status first. A state that nobody
-    knows is among them, to be refused, not passed over.
+    """The deliveries that a member has not acknowledged, newest status first; a negative limit is
+    none. A state that nobody knows is among them, to be refused, not passed over.
 
     Source: sql/queries/messages.sql:20, by idx_messages_pending.
     """
@@ -923,6 +928,29 @@ def list_pending(
         MessageRow,
         {
             "member_id": member_id,
+            "limit": limit,
+        },
+    )
+
+
+def list_oldest_pending(
+    conn: Connection,
+    *,
+    member_id: int,
+    limit: int,
+) -> list[MessageRow]:
+    """The same from the other end, oldest status first.
+
+    Source: sql/queries/messages.sql:42, by idx_messages_pending.
+    """
+    return many(
+        conn,
+        "messages",
+        "list_oldest_pending",
+        MessageRow,
+        {
+            "member_id": member_id,
+            "limit": limit,
         },
     )
 
@@ -934,7 +962,7 @@ def count_pending(
 ) -> int:
     """How many deliveries a member has not acknowledged.
 
-    Source: sql/queries/messages.sql:41, by idx_messages_pending.
+    Source: sql/queries/messages.sql:63, by idx_messages_pending.
     """
     found: int = scalar(
         conn,
@@ -957,7 +985,7 @@ def list_inbox(
     not left out, so the summaries are named. Why +type: so written, the term does not tempt
     SQLite to an index in another order.
 
-    Source: sql/queries/messages.sql:50, by idx_messages_owner_member_status_ts.
+    Source: sql/queries/messages.sql:72, by idx_messages_owner_member_status_ts.
     """
     return many(
         conn,
@@ -977,7 +1005,7 @@ def list_sent(
 ) -> list[TrackedMessageRow]:
     """Every delivery that a member has sent, newest status first. Why +type: as in the inbox.
 
-    Source: sql/queries/messages.sql:73, by idx_messages_from_member_status_ts.
+    Source: sql/queries/messages.sql:95, by idx_messages_from_member_status_ts.
     """
     return many(
         conn,
@@ -1000,7 +1028,7 @@ def list_timeline(
     +type: with the index of received deliveries, whose order is another, it would read and sort
     every message of the fleet, 600 times slower with a million of them.
 
-    Source: sql/queries/messages.sql:94, by idx_members_fleet_status,
+    Source: sql/queries/messages.sql:116, by idx_members_fleet_status,
     idx_messages_owner_member_status_ts.
     """
     return many(
@@ -1025,7 +1053,7 @@ def list_inbox_page(
     """A page of the deliveries that a member owns, newest first, each older than the message
     `before`.
 
-    Source: sql/queries/messages.sql:120, by idx_messages_owner_member_status_ts.
+    Source: sql/queries/messages.sql:142, by idx_messages_owner_member_status_ts.
     """
     return many(
         conn,
@@ -1049,7 +1077,7 @@ def list_sent_page(
 ) -> list[TrackedMessageRow]:
     """A page of the deliveries that a member has sent, in the order of the inbox.
 
-    Source: sql/queries/messages.sql:146, by idx_messages_sent.
+    Source: sql/queries/messages.sql:168, by idx_messages_sent.
     """
     return many(
         conn,
@@ -1075,7 +1103,7 @@ def list_timeline_page(
     are read backwards from `before` until the page is full, which few fleets keep waiting; by
     the members of the fleet its whole history would be read and sorted.
 
-    Source: sql/queries/messages.sql:172, by primary key.
+    Source: sql/queries/messages.sql:194, by primary key.
     """
     return many(
         conn,
@@ -1102,7 +1130,7 @@ def insert_delivery(
     """A message to one member, if it and its sender are active in one fleet; no row otherwise. A
     member without a placement is due no notice, and nobody of what it sends to itself.
 
-    Source: sql/queries/messages.sql:200, by primary key.
+    Source: sql/queries/messages.sql:222, by primary key.
     """
     return one(
         conn,
@@ -1128,7 +1156,7 @@ def insert_broadcast_summary(
 ) -> int:
     """The row that stands for a broadcast. It is linked to itself as soon as it has an id.
 
-    Source: sql/queries/messages.sql:253.
+    Source: sql/queries/messages.sql:275.
     """
     found: int = scalar(
         conn,
@@ -1151,7 +1179,7 @@ def set_summary_origin(
 ) -> int:
     """Link a broadcast summary to itself.
 
-    Source: sql/queries/messages.sql:279, by primary key.
+    Source: sql/queries/messages.sql:301, by primary key.
     """
     return change(
         conn,
@@ -1176,7 +1204,7 @@ def insert_broadcast_deliveries(
     """One delivery to each other active member of the fleet, in the order of their ids. A member
     without a placement is due no notice.
 
-    Source: sql/queries/messages.sql:287, by idx_members_fleet_status, primary key.
+    Source: sql/queries/messages.sql:309, by idx_members_fleet_status, primary key.
     """
     return change(
         conn,
@@ -1200,7 +1228,7 @@ def list_broadcast_delivery_ids(
 ) -> list[MessageIdRow]:
     """The deliveries of one broadcast.
 
-    Source: sql/queries/messages.sql:325, by idx_messages_origin.
+    Source: sql/queries/messages.sql:347, by idx_messages_origin.
     """
     return many(
         conn,
@@ -1221,7 +1249,7 @@ def ack_message(
 ) -> int:
     """The one acknowledgement of a delivery; 0 rows when it was not waiting for one.
 
-    Source: sql/queries/messages.sql:338, by primary key.
+    Source: sql/queries/messages.sql:360, by primary key.
     """
     return change(
         conn,
@@ -1241,7 +1269,7 @@ def list_owed(
 ) -> list[OwedRow]:
     """The notices that are owed to some members, oldest first, and since when each has been held.
 
-    Source: sql/queries/messages.sql:346, by idx_delivery_events_message, idx_messages_owed,
+    Source: sql/queries/messages.sql:368, by idx_delivery_events_message, idx_messages_owed,
     primary key.
     """
     return many(
@@ -1264,7 +1292,7 @@ def list_deliveries(
     there is to expect of the recipient: whether it has acknowledged it, has left, or had no
     pane any more when it was last looked for.
 
-    Source: sql/queries/messages.sql:385, by idx_delivery_events_message, primary key.
+    Source: sql/queries/messages.sql:407, by idx_delivery_events_message, primary key.
     """
     return many(
         conn,
@@ -1284,7 +1312,7 @@ def mark_deliveries_typed(
 ) -> int:
     """About to be pasted. What is not owed any more drops out here.
 
-    Source: sql/queries/messages.sql:416, by primary key.
+    Source: sql/queries/messages.sql:438, by primary key.
     """
     return change(
         conn,
@@ -1306,7 +1334,7 @@ def list_judged_otherwise(
     """What waits for some members to be typed, in another state or for another reason than this
     one. So much may wait that only what changes is worth reading.
 
-    Source: sql/queries/messages.sql:426, by idx_delivery_events_message, idx_messages_owed.
+    Source: sql/queries/messages.sql:448, by idx_delivery_events_message, idx_messages_owed.
     """
     return many(
         conn,
@@ -1329,7 +1357,7 @@ def mark_deliveries_waiting(
 ) -> int:
     """Looked and not typed: the notice stays owed, as held or unreachable.
 
-    Source: sql/queries/messages.sql:451, by primary key.
+    Source: sql/queries/messages.sql:473, by primary key.
     """
     return change(
         conn,
@@ -1350,7 +1378,7 @@ def settle_typed_deliveries(
 ) -> int:
     """What the look after the typing has shown: submitted or unsure.
 
-    Source: sql/queries/messages.sql:461, by primary key.
+    Source: sql/queries/messages.sql:483, by primary key.
     """
     return change(
         conn,
@@ -1371,7 +1399,7 @@ def list_unseen(
     """Which of these deliveries are not yet known to have been seen by their recipient. One that
     is being typed is left to the pass that types it.
 
-    Source: sql/queries/messages.sql:471, by primary key.
+    Source: sql/queries/messages.sql:493, by primary key.
     """
     return many(
         conn,
@@ -1391,7 +1419,7 @@ def list_acknowledged(
 ) -> list[MessageIdRow]:
     """Which of these deliveries their recipient has acknowledged, so that it must have seen them.
 
-    Source: sql/queries/messages.sql:488, by primary key.
+    Source: sql/queries/messages.sql:510, by primary key.
     """
     return many(
         conn,
@@ -1411,7 +1439,7 @@ def mark_deliveries_seen(
 ) -> int:
     """Their recipient has polled or acknowledged them: final.
 
-    Source: sql/queries/messages.sql:500, by primary key.
+    Source: sql/queries/messages.sql:522, by primary key.
     """
     return change(
         conn,
@@ -1430,7 +1458,7 @@ def mark_deliveries_void(
 ) -> int:
     """Their recipient has left: no notice is due any more.
 
-    Source: sql/queries/messages.sql:511, by primary key.
+    Source: sql/queries/messages.sql:533, by primary key.
     """
     return change(
         conn,
@@ -1452,7 +1480,7 @@ def list_owing(
     one is urgent, `unreachable` whether there is nothing but unreachable ones. One of unknown
     status is among them: its pass tells of it.
 
-    Source: sql/queries/messages.sql:521, by idx_members_fleet_status, idx_messages_owed,
+    Source: sql/queries/messages.sql:543, by idx_members_fleet_status, idx_messages_owed,
     primary key.
     """
     return many(
@@ -1474,7 +1502,7 @@ def list_fleet_owed_ids(
     """Every delivery whose notice is still owed to an active member of a fleet, or to one of a
     status that nobody knows.
 
-    Source: sql/queries/messages.sql:549, by idx_members_fleet_status, idx_messages_owed.
+    Source: sql/queries/messages.sql:571, by idx_members_fleet_status, idx_messages_owed.
     """
     return many(
         conn,
@@ -1496,7 +1524,7 @@ def list_stored_messages(
 ) -> list[StoredMessageRow]:
     """Every row with every column, a page at a time: what `cafleet db check` decodes.
 
-    Source: sql/queries/messages.sql:565, by primary key.
+    Source: sql/queries/messages.sql:587, by primary key.
     """
     return many(
         conn,
@@ -1520,7 +1548,7 @@ def list_message_faults(
     """The messages among these ids that break a rule, each with the first one that it breaks. A
     sender need not exist: history outlives it. What was there before schema 9 has no events.
 
-    Source: sql/queries/messages.sql:588, by idx_delivery_events_message, idx_messages_origin,
+    Source: sql/queries/messages.sql:610, by idx_delivery_events_message, idx_messages_origin,
     primary key.
     """
     return many(

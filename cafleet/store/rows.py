@@ -45,6 +45,7 @@ _PLACEMENT = {
     for field, column in {
         "backend": "backend",
         "mux_socket": "mux_socket",
+        "mux_server_pid": "mux_server_pid",
         "mux_session": "mux_session",
         "mux_window_id": "mux_window_id",
         "mux_pane_id": "mux_pane_id",
@@ -133,6 +134,7 @@ class MemberRow(Row, frozen=True, kw_only=True):
     fleet_deleted_at: str | None
     backend: Backend | None
     mux_socket: str | None
+    mux_server_pid: int | None
     mux_session: str | None
     mux_window_id: str | None
     mux_pane_id: str | None
@@ -153,6 +155,7 @@ class ActivityRow(Row, frozen=True, kw_only=True):
     director_member_id: int | None
     backend: Backend | None
     mux_socket: str | None
+    mux_server_pid: int | None
     mux_session: str | None
     mux_window_id: str | None
     mux_pane_id: str | None
@@ -242,6 +245,7 @@ class PaneOwnerRow(Row, frozen=True, kw_only=True):
     fleet_id: int
     status: MemberStatus
     mux_socket: str | None
+    mux_server_pid: int | None
     mux_session: str
     mux_window_id: str
 
@@ -261,6 +265,7 @@ class StoredPlacementRow(Row, frozen=True, kw_only=True):
     screen: ScreenState | None
     screen_at: str | None
     screen_since: str | None
+    mux_server_pid: int | None
 
 
 class MessageRow(MessageRecord, Row, frozen=True, kw_only=True):

@@ -1,10 +1,11 @@
--- name: insert_placement(member_id, backend, mux_socket, mux_session, mux_window_id, mux_pane_id, coding_agent, now)!
+-- name: insert_placement(member_id, backend, mux_socket, mux_server_pid, mux_session, mux_window_id, mux_pane_id, coding_agent, now)!
 -- Where a member lives; without a pane id while its pane is pending.
--- params: member_id int, backend Backend, mux_socket str | None, mux_session str, mux_window_id str, mux_pane_id str | None, coding_agent CodingAgent, now str
+-- params: member_id int, backend Backend, mux_socket str | None, mux_server_pid int | None, mux_session str, mux_window_id str, mux_pane_id str | None, coding_agent CodingAgent, now str
 INSERT INTO member_placements (
     member_id,
     backend,
     mux_socket,
+    mux_server_pid,
     mux_session,
     mux_window_id,
     mux_pane_id,
@@ -15,6 +16,7 @@ VALUES (
     :member_id,
     :backend,
     :mux_socket,
+    :mux_server_pid,
     :mux_session,
     :mux_window_id,
     :mux_pane_id,
@@ -22,12 +24,16 @@ VALUES (
     :now
 );
 
--- name: set_placement_pane(member_id, mux_session, mux_window_id, mux_pane_id)!
+-- name: set_placement_pane(member_id, mux_server_pid, mux_session, mux_window_id, mux_pane_id)!
 -- The pane of a pending placement; 0 rows when the placement has gone meanwhile.
--- params: member_id int, mux_session str, mux_window_id str, mux_pane_id str
+-- params: member_id int, mux_server_pid int, mux_session str, mux_window_id str, mux_pane_id str
 -- plan: primary key
 UPDATE member_placements
-SET mux_session = :mux_session, mux_window_id = :mux_window_id, mux_pane_id = :mux_pane_id
+SET
+    mux_server_pid = :mux_server_pid,
+    mux_session = :mux_session,
+    mux_window_id = :mux_window_id,
+    mux_pane_id = :mux_pane_id
 WHERE member_id = :member_id AND mux_pane_id IS NULL;
 
 -- name: set_placement_window(member_id, mux_pane_id, mux_session, mux_window_id)!
@@ -83,6 +89,7 @@ SELECT
     members.fleet_id,
     members.status,
     member_placements.mux_socket,
+    member_placements.mux_server_pid,
     member_placements.mux_session,
     member_placements.mux_window_id
 FROM member_placements
@@ -110,7 +117,8 @@ SELECT
     member_placements.mux_socket,
     member_placements.screen,
     member_placements.screen_at,
-    member_placements.screen_since
+    member_placements.screen_since,
+    member_placements.mux_server_pid
 FROM member_placements
 WHERE member_placements.member_id > :after_id AND member_placements.member_id <= :until_id
 ORDER BY member_placements.member_id

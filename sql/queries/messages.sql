@@ -17,10 +17,10 @@ SELECT
 FROM messages
 WHERE messages.message_id = :message_id;
 
--- name: list_pending(member_id)
--- The deliveries that a member has not acknowledged, newest status first. A state that nobody knows
--- is among them, to be refused, not passed over.
--- params: member_id int = messages.owner_member_id
+-- name: list_pending(member_id, limit)
+-- The deliveries that a member has not acknowledged, newest status first; a negative limit is none.
+-- A state that nobody knows is among them, to be refused, not passed over.
+-- params: member_id int = messages.owner_member_id, limit int
 -- returns: MessageRow
 -- plan: idx_messages_pending
 SELECT
@@ -36,7 +36,29 @@ SELECT
     messages.text
 FROM messages
 WHERE messages.owner_member_id = :member_id AND messages.status_state <> 'completed'
-ORDER BY messages.status_timestamp DESC, messages.message_id DESC;
+ORDER BY messages.status_timestamp DESC, messages.message_id DESC
+LIMIT :limit;
+
+-- name: list_oldest_pending(member_id, limit)
+-- The same from the other end, oldest status first.
+-- params: member_id int = messages.owner_member_id, limit int
+-- returns: MessageRow
+-- plan: idx_messages_pending
+SELECT
+    messages.message_id,
+    messages.owner_member_id,
+    messages.from_member_id,
+    messages.to_member_id,
+    messages.type,
+    messages.created_at,
+    messages.status_state,
+    messages.status_timestamp,
+    messages.origin_message_id,
+    messages.text
+FROM messages
+WHERE messages.owner_member_id = :member_id AND messages.status_state <> 'completed'
+ORDER BY messages.status_timestamp, messages.message_id
+LIMIT :limit;
 
 -- name: count_pending(member_id)$
 -- How many deliveries a member has not acknowledged.

@@ -62,6 +62,15 @@ def test_claude_reads_them_below_a_path_that_a_rule_could_misread(tmp_path: Path
         reads_its_pages(stage)
 
 
+def test_a_member_knows_itself_by_the_variables_of_its_pane(stage: Stage) -> None:
+    # Codex starts a login shell, whose PATH is another, and this way it runs in its sandbox.
+    program = str(CAFLEET) if stage.agent is CodingAgent.CODEX else "cafleet"
+    calls = [f"{program} whoami", f"{program} whoami --json"]
+    bare, told = done(stage, "who are you", *map(shell, calls))
+    assert "of fleet 1, Director 1; by the variable" in bare
+    assert '"evidence":"variable"' in told
+
+
 def reads_its_pages(stage: Stage) -> None:
     folder = f"{stage.cafleet.environment['HOME']}/{SKILLS[stage.agent]}/cafleet"
     pages = {"member.md": "# A member", "commands.md": "# Commands"}

@@ -191,6 +191,7 @@ def test_a_reader_that_leaves_does_not_make_a_send_fail(
 def test_a_poll_that_nobody_reads_marks_nothing_seen(cafleet: Program, registry: Database) -> None:
     cafleet.run(*SEND, "hi").ok()
     registry.rows("UPDATE messages SET delivery_state = 'submitted'")
+    cafleet.environment |= registry.identity(3)
     reader, writer = os.pipe()
     os.close(reader)
     with os.fdopen(writer, "wb") as closed:

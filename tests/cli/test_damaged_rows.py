@@ -148,10 +148,10 @@ def test_a_poll_prints_a_message_whose_delivery_state_nobody_knows_and_warns(
     crowd: Registry, refusals: Refusals, cafleet: Program
 ) -> None:
     crowd.rows("UPDATE messages SET delivery_state = 'lost' WHERE message_id = 1")
-    polled = cafleet.run(*POLL, "--json").ok()
+    polled = cafleet.run(*POLL, "--json", env=crowd.identity(3)).ok()
     assert [message["text"] for message in polled.json()] == ["to ann"]
     assert "messages.delivery_state holds 'lost' where message_id is 1" in polled.stderr
-    assert cafleet.run("message", "poll", "4").ok().stderr == ""
+    assert cafleet.run("message", "poll", "4", env=crowd.identity(4)).ok().stderr == ""
 
 
 def test_doctor_names_an_unknown_status_once_and_looks_at_the_other_fleets(

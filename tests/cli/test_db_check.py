@@ -109,6 +109,7 @@ DAMAGES: list[tuple[str, str, Any, int, str]] = [
     ("member_placements", "mux_window_id", b"w", 3, "b'w'"),
     ("member_placements", "mux_pane_id", b"%1", 3, "b'%1'"),
     ("member_placements", "mux_socket", b"/", 3, "b'/'"),
+    ("member_placements", "mux_server_pid", "x", 3, "'x'"),
     ("member_placements", "backend", "screen", 3, "'screen'"),
     ("member_placements", "coding_agent", "gemini", 3, "'gemini'"),
     ("member_placements", "created_at", "", 3, "''"),

@@ -46,8 +46,11 @@ def test_all_of_them(refusals: Refusals, cafleet: Program) -> None:
 def test_one_of_them(refusals: Refusals, cafleet: Program, registry: Registry) -> None:
     shown = cafleet.run("db", "queries", "list_pending").ok().stdout
     assert shown.startswith("sql/queries/messages.sql:")
-    assert "-- name: list_pending(member_id)\n-- The deliveries that" in shown
-    assert "ORDER BY messages.status_timestamp DESC, messages.message_id DESC;\n" in shown
+    assert "-- name: list_pending(member_id, limit)\n-- The deliveries that" in shown
+    assert (
+        "ORDER BY messages.status_timestamp DESC, messages.message_id DESC\nLIMIT :limit;\n"
+        in shown
+    )
     assert steps(shown) == [
         "  SEARCH messages USING INDEX idx_messages_pending (owner_member_id=?)"
     ]

@@ -7,6 +7,7 @@ import os
 import re
 import subprocess
 from datetime import timedelta
+from functools import partial
 
 import pytest
 
@@ -237,14 +238,15 @@ def test_poll_and_show(cafleet: Program, registry: Registry) -> None:
     )
     registry.message(1, 3, "all", origin_message_id=2)
     registry.message(1, 3, "")
-    assert printed(cafleet, "message", "poll", "3") == (
+    ann = registry.identity(3)
+    assert printed(cafleet, "message", "poll", "3", **ann) == (
         f"[4 | from:1 | {THEN}]\n"
         "\n"
         f"[3 | from:1 | {THEN} | origin:2]\nall\n"
         "\n"
         f"[1 | from:2 | {THEN}]\nhello\n\tworld\n"
     )
-    assert printed(cafleet, "message", "poll", "3", "--json") == (
+    assert printed(cafleet, "message", "poll", "3", "--json", **ann) == (
         f"[{envelope(4, 1, 3, '')},{envelope(3, 1, 3, 'all', origin_message_id=2)},"
         f"{envelope(1, 2, 3, 'hello' + chr(10) + chr(9) + 'world')}]\n"
     )
@@ -285,13 +287,14 @@ def test_a_poll_succeeds_though_nothing_can_be_marked(cafleet: Program, registry
     registry.rows(
         "CREATE TRIGGER frozen BEFORE UPDATE ON messages BEGIN SELECT RAISE(ABORT, 'no'); END"
     )
-    assert printed(cafleet, "message", "poll", "3") == f"[1 | from:2 | {THEN}]\nhi\n"
+    poll = partial(printed, cafleet, "message", "poll", "3", **registry.identity(3))
+    assert poll() == f"[1 | from:2 | {THEN}]\nhi\n"
     assert registry.value("SELECT delivery_state FROM messages") == "submitted"
     registry.rows("DROP TRIGGER frozen")
-    printed(cafleet, "message", "poll", "3")
+    poll()
     assert registry.value("SELECT delivery_state FROM messages") == "seen"
     events = registry.value("SELECT count(*) FROM delivery_events")
-    printed(cafleet, "message", "poll", "3")
+    poll()
     assert registry.value("SELECT count(*) FROM delivery_events") == events == 1
 
 

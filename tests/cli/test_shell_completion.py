@@ -31,7 +31,10 @@ def complete(cafleet: Program, line: str) -> list[str]:
 @pytest.mark.parametrize(
     ("line", "offered"),
     [
-        ("cafleet ", ["setup", "doctor", "server", "fleet", "member", "monitor", "message", "db"]),
+        (
+            "cafleet ",
+            ["setup", "doctor", "server", "whoami", "fleet", "member", "monitor", "message", "db"],
+        ),
         ("cafleet me", ["member", "message"]),
         ("cafleet message a", ["ack"]),
         ("cafleet fleet ", ["create", "list", "show", "delete"]),

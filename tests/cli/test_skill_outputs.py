@@ -62,6 +62,8 @@ def test_every_form_is_what_the_program_prints(
     sent = show("message-send", "message", "send", *ends, "build it")
     number = sent.split()[1]
     show("message-why", "message", "why", number)
+    seen.add("whoami")
+    assert_shown("whoami", cafleet.run("whoami", env=database.identity(3)))
     show("message-poll", "message", "poll", member)
     show("message-ack", "message", "ack", number)
     show("message-poll-none", "message", "poll", member)

@@ -70,6 +70,8 @@ MESSAGE = {
     "cafleet.present.envelope",
     "cafleet.present.message_text",
 }
+# What tells a poll whose it is.
+IDENTITY = {"cafleet.operations.caller"}
 MEMBER = {
     "cafleet.cli.member",
     "cafleet.present.cells",
@@ -89,8 +91,8 @@ LIVENESS = {
 @pytest.mark.parametrize(
     ("arguments", "own"),
     [
-        (("message", "poll", "3"), MESSAGE),
-        (("message", "poll", "3", "--json"), MESSAGE),
+        (("message", "poll", "3"), MESSAGE | IDENTITY),
+        (("message", "poll", "3", "--json"), MESSAGE | IDENTITY),
         (("message", "ack", "1"), MESSAGE),
         (("message", "send", "--from-member-id=3", "--to-member-id=4", "hi"), MESSAGE | LIVENESS),
         (("member", "list", "1"), MEMBER),

@@ -44,6 +44,15 @@ class Database:
         [(value,)] = self.rows(sql, *parameters)
         return value
 
+    def identity(self, member_id: int) -> dict[str, str]:
+        """The variables by which a program acts for a member, as its pane gives them."""
+        fleet_id = self.value("SELECT fleet_id FROM members WHERE member_id = ?", member_id)
+        return {
+            "CAFLEET_DATABASE_ID": self.value("SELECT database_id FROM database_identity"),
+            "CAFLEET_FLEET_ID": str(fleet_id),
+            "CAFLEET_MEMBER_ID": str(member_id),
+        }
+
     def record_assets(self, home: Path) -> None:
         """Have the program believe that claude's assets are installed below ``home``."""
         self.rows(

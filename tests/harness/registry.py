@@ -25,6 +25,7 @@ THEN = stamp(NOW)
 HOME = PendingPlacement(
     backend=Backend.TMUX,
     socket="/tmp/s",
+    server_pid=4711,
     session="main",
     window="@0",
     coding_agent=CodingAgent.CLAUDE,

@@ -99,7 +99,7 @@ class RegistryMachine(RuleBasedStateMachine):
             director=HOME,
             director_pane=f"%{number + 100}",
             spawn_monitor=lambda _: lifecycle.OpenedPane(
-                session="main", window="@0", pane=f"%{number + 101}"
+                server_pid=1, session="main", window="@0", pane=f"%{number + 101}"
             ),
             now=self.now,
         )

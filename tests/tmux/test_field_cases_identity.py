@@ -187,7 +187,10 @@ def test_a_new_pane_gets_the_callers_database_and_nothing_else_of_the_caller(
     assert environment["CAFLEET_DATABASE_URL"] == f"sqlite:///{path}"
     assert environment["HOME"] == tmux_server.environment["HOME"]
     assert "API_KEY" not in environment
-    assert {name for name in environment if name.startswith("CAFLEET_")} == {"CAFLEET_DATABASE_URL"}
+    assert {name: text for name, text in environment.items() if name.startswith("CAFLEET_")} == {
+        "CAFLEET_DATABASE_URL": f"sqlite:///{path}",
+        **database.identity(3),
+    }
 
     assert send(cafleet, fleet.recipient, "hello")["state"] == "submitted"
     # Nothing is installed in the home that the server gives its panes.

@@ -206,3 +206,17 @@ def test_importing_is_cheap_and_typing_needs_no_libtmux(
         check=True,
     )
     assert done.stdout == "[]\n[]\n"
+
+
+def test_a_server_that_a_call_starts_knows_nothing_of_the_member_that_called(
+    tmux_server: TmuxServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    names = ("CAFLEET_MEMBER_ID", "CAFLEET_FLEET_ID", "CAFLEET_DATABASE_ID")
+    for name in names:
+        monkeypatch.setenv(name, "3")
+    monkeypatch.setenv("CAFLEET_DATABASE_URL", "sqlite:////x")
+    Path(tmux_server.socket).parent.mkdir(mode=0o700)
+    runner.run(tmux_server.socket, ["new-session", "-d", "sleep", "1000"])
+    known = tmux_server.run("show-environment", "-g")
+    assert "CAFLEET_DATABASE_URL=sqlite:////x" in known
+    assert not any(name in known for name in names)

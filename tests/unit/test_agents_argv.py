@@ -63,7 +63,13 @@ def words(name: str, **changes: object) -> list[str]:
     return agent(CodingAgent(name)).argv(msgspec.structs.replace(PLAIN, **changes))[1:]
 
 
-CLAUDE_START = ["--permission-mode", "dontAsk", "--allowedTools", "Bash(cafleet message *)"]
+CLAUDE_START = [
+    "--permission-mode",
+    "dontAsk",
+    "--allowedTools",
+    "Bash(cafleet message *)",
+    "Bash(cafleet whoami *)",
+]
 SKILL = "Read(//home/u/claude/skills/cafleet/**)"
 CODEX_START = [
     *("--ask-for-approval", "never", "--sandbox", "workspace-write"),

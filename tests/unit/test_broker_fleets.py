@@ -18,7 +18,7 @@ def test_a_fleet_is_made_whole_or_not_at_all(registry: Registry, conn: sqlite3.C
         assert (made.fleet_id, made.director_member_id, made.monitor_member_id) == (1, 1, 2)
         if failing:
             raise RefusedError("no pane")
-        return lifecycle.OpenedPane(session="main", window="@1", pane="%1")
+        return lifecycle.OpenedPane(server_pid=1, session="main", window="@1", pane="%1")
 
     def create() -> lifecycle.NewFleet:
         return lifecycle.create(

@@ -137,7 +137,9 @@ def test_of_eight_monitors_at_once_one_is_registered(registry: Registry) -> None
 def test_a_pane_is_recorded_once(registry: Registry, conn: sqlite3.Connection) -> None:
     registry.crew()
     member_id = register(conn, 1)
-    placements.set_pane(conn, member_id=member_id, session="s", window="@5", pane="%5")
+    placements.set_pane(
+        conn, member_id=member_id, server_pid=1, session="s", window="@5", pane="%5"
+    )
     placement = members.get(conn, member_id=member_id).placement
     assert placement is not None
     where = (placement.mux_session, placement.mux_window_id, placement.mux_pane_id)
@@ -145,7 +147,9 @@ def test_a_pane_is_recorded_once(registry: Registry, conn: sqlite3.Connection) -
     other = register(conn, 1)
     registry.rows("DELETE FROM member_placements WHERE member_id = ?", other)
     with pytest.raises(RefusedError, match="was deregistered while its pane opened"):
-        placements.set_pane(conn, member_id=other, session="s", window="@5", pane="%6")
+        placements.set_pane(
+            conn, member_id=other, server_pid=1, session="s", window="@5", pane="%6"
+        )
 
 
 def test_deregistering_happens_once_and_never_to_the_director(

@@ -85,7 +85,7 @@ def test_several_envelopes_have_a_blank_line_between() -> None:
 
 
 def test_an_empty_poll_is_one_plain_line() -> None:
-    assert polled(3, [], 200) == "No messages are waiting for member 3."
+    assert polled(3, [], 0, 200) == "No messages are waiting for member 3."
 
 
 def test_confirmations_come_before_the_envelope() -> None:

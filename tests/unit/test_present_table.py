@@ -18,6 +18,7 @@ def placed(pane: str | None) -> Placement:
     return Placement(
         backend=Backend.TMUX,
         mux_socket="/run/tmux",
+        mux_server_pid=123,
         mux_session="main",
         mux_window_id="@1",
         mux_pane_id=pane,

@@ -50,6 +50,7 @@ NOW = "2026-05-05T05:42:11.123456+00:00"
 PLACEMENT = Placement(
     backend=Backend.TMUX,
     mux_socket="/run/secret.sock",
+    mux_server_pid=123,
     mux_session="main",
     mux_window_id="@1",
     mux_pane_id="%3",

@@ -25,7 +25,7 @@ ALL = {
 # What stands for a number, and for one of a list; everything else is text.
 NUMBERS = re.compile(r"id|me|you|director|monitor|member|peer|seconds|lines|n")
 SAMPLES = {"agent": "codex", "model": "m/x", "effort": "high"}
-GROUPS = ("setup", "doctor", "fleet", "member", "message", "monitor", "db", "server")
+GROUPS = ("setup", "doctor", "whoami", "fleet", "member", "message", "monitor", "db", "server")
 
 
 def mentions(text: str) -> Iterator[str]:
@@ -175,7 +175,7 @@ def test_the_front_matter_is_what_agents_expect() -> None:
 
 def test_it_is_cheap_to_read() -> None:
     assert len(PAGES["SKILL.md"].split()) < 1000
-    assert all(len(text.split()) < 900 for text in PAGES.values())
+    assert all(len(text.split()) < 1200 for text in PAGES.values())
 
 
 def test_links_lead_to_pages_and_every_page_is_linked() -> None:

@@ -180,7 +180,7 @@ def test_a_life_line_is_that_of_the_command_line(
     summary = web.post(
         "/api/messages/send", {"from_member_id": ann, "to_member_id": "*", "text": "all"}
     ).ok()["message_id"]
-    program.run("message", "poll", str(bob)).ok()
+    program.run("message", "poll", str(bob), env=registry.identity(bob)).ok()
     for message, key in ((one, "events"), (summary, "recipients")):
         told = program.run("message", "why", str(message), "--json").ok().stdout
         found = web.get(f"/api/messages/{message}/why")
