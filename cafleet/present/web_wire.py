@@ -82,8 +82,8 @@ class NamedMessageWire(msgspec.Struct, frozen=True, kw_only=True):
     to_member_id: int | None
     to_member_name: str | None
     type: MessageType
-    created_at: str
     status: MessageState
+    created_at: str
     status_timestamp: str
     origin_message_id: int | None
     body: str
@@ -170,8 +170,8 @@ def _named(message: TrackedMessage, names: Mapping[int, str]) -> NamedMessageWir
         to_member_id=recipient,
         to_member_name=to_name,
         type=message.type,
-        created_at=message.created_at,
         status=message.status_state,
+        created_at=message.created_at,
         status_timestamp=message.status_timestamp,
         origin_message_id=message.origin_message_id,
         body=message.text,

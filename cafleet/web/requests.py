@@ -15,6 +15,7 @@ from cafleet.broker.messages import TIMELINE_LIMIT, Page
 from cafleet.settings import LARGEST_INTEGER, decimal
 
 MOST_BODY_BYTES = 1024 * 1024
+MOST_PER_PAGE = 1_000
 FLEET_HEADER = "X-Fleet-Id"
 
 _INTEGER = re.compile(r"-?(?:0|[1-9][0-9]*)")
@@ -37,14 +38,14 @@ async def read_call(request: Request, *, needs_fleet: bool, body: type | None) -
     """Read a request in the order in which its faults are told: header, then body.
 
     Raises:
-        HTTPException: 400 without an integer in the header, 413, 415 or 422 by the body.
+        HTTPException: 400 without an integer in the header, 408, 413, 415 or 422 by the body.
     """
     fleet_id = _fleet_id(request) if needs_fleet else _NOBODY
     return Call(
         fleet_id=fleet_id,
         subject=_identifier(request.path_params.get("subject", "")) or _NOBODY,
         query=request.query_params,
-        body=None if body is None else await _body(request, body),
+        body=await _body(request, body),
     )
 
 
@@ -58,7 +59,7 @@ def read_page(query: QueryParams) -> Page | None:
         return None
     return Page(
         before=_number(query, "before", LARGEST_INTEGER),
-        limit=_number(query, "limit", TIMELINE_LIMIT),
+        limit=min(_number(query, "limit", TIMELINE_LIMIT), MOST_PER_PAGE),
     )
 
 
@@ -88,7 +89,12 @@ def _identifier(text: str) -> int | None:
     return int(text) if len(text) <= _MOST_DIGITS else _NOBODY
 
 
-async def _body(request: Request, shape: type) -> Any:
+async def _body(request: Request, shape: type | None) -> Any:
+    """The decoded body; ``None`` where none is asked for, and what comes is read and ignored."""
+    if shape is None:
+        if request.method not in {"GET", "HEAD"}:
+            await _read(request)
+        return None
     media_type = request.headers.get("content-type", "").partition(";")[0].strip().lower()
     if media_type != "application/json":
         raise HTTPException(

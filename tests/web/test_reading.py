@@ -100,8 +100,8 @@ def test_a_message_on_the_wire(web: WebServer, registry: Registry) -> None:
         ("to_member_id", bob),
         ("to_member_name", "böb"),
         ("type", "unicast"),
-        ("created_at", THEN),
         ("status", "input_required"),
+        ("created_at", THEN),
         ("status_timestamp", THEN),
         ("origin_message_id", 7),
         ("body", body),
@@ -147,6 +147,24 @@ def test_the_timeline_ends_at_200_and_pages_reach_the_rest(
         assert ids(web.get(f"{path}?before=1").ok()) == []
     assert ids(web.get("/api/timeline?limit=1000").ok()) == list(reversed(written))[:200]
     assert len(ids(web.get(f"/api/members/{bob}/inbox?limit=1000").ok())) == 205
+
+
+@pytest.mark.parametrize("limit", [1001, 999_999, 2**63 - 1])
+def test_a_page_has_at_most_a_thousand(web: WebServer, registry: Registry, limit: int) -> None:
+    _, _, ann, bob = registry.crew("ann", "bob")
+    first = registry.message(ann, bob)
+    registry.rows(
+        "INSERT INTO messages (owner_member_id, from_member_id, to_member_id, type, status_state, "
+        "created_at, status_timestamp, text) "
+        "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 1100) "
+        "SELECT owner_member_id, from_member_id, to_member_id, type, status_state, created_at, "
+        "status_timestamp, i FROM n, messages WHERE message_id = ?",
+        first,
+    )
+    for path in (f"/api/members/{bob}/inbox", f"/api/members/{ann}/sent"):
+        page = ids(web.get(f"{path}?limit={limit}").ok())
+        assert page == list(range(first + 1100, first + 100, -1))
+        assert len(ids(web.get(f"{path}?limit={limit}&before={page[-1]}").ok())) == 101
 
 
 @pytest.mark.parametrize("name", ["before", "limit"])
