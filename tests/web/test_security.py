@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import json
 import socket
-from collections.abc import Iterator
-from contextlib import contextmanager
 
 import pytest
 
@@ -77,14 +75,26 @@ FOREIGN_ORIGINS = [
 ]
 
 
-@pytest.mark.parametrize("origin", FOREIGN_ORIGINS)
+FOREIGN_SITES = ["cross-site", "same-site", "Same-Origin", "none, same-origin", "x", ""]
+
+
+@pytest.mark.parametrize(
+    "foreign",
+    [
+        *({"Origin": origin} for origin in FOREIGN_ORIGINS),
+        *({"Sec-Fetch-Site": site} for site in FOREIGN_SITES),
+        {"Sec-Fetch-Site": "cross-site", "Origin": "http://127.0.0.1:{port}"},
+        {"Sec-Fetch-Site": "same-origin", "Origin": "http://evil.example"},
+    ],
+)
 def test_a_page_of_another_origin_changes_nothing(
-    web: WebServer, registry: Registry, origin: str
+    web: WebServer, registry: Registry, foreign: dict[str, str]
 ) -> None:
     _, _, ann = registry.crew("ann")
     registry.rows("INSERT INTO monitor_runtime (fleet_id) VALUES (1)")
     before = registry.dump()
-    headers = {"Origin": origin.format(port=web.port), "Content-Type": "application/json"}
+    headers = {name: value.format(port=web.port) for name, value in foreign.items()}
+    headers["Content-Type"] = "application/json"
     message = json.dumps({"from_member_id": ann, "to_member_id": ann, "text": "hi"}).encode()
     for method, path, body in [
         ("POST", "/api/messages/send", message),
@@ -102,7 +112,10 @@ def test_a_page_of_its_own_sends(web: WebServer, registry: Registry) -> None:
     message = json.dumps({"from_member_id": ann, "to_member_id": ann, "text": "hi"}).encode()
     for host in (f"127.0.0.1:{web.port}", f"localhost:{web.port}", "localhost:9"):
         headers = {"Host": host, "Origin": f"http://{host}", "Content-Type": "application/json"}
-        web.ask("POST", "/api/messages/send", fleet=1, body=message, headers=headers).ok()
+        for site in ({}, {"Sec-Fetch-Site": "same-origin"}, {"Sec-Fetch-Site": "none"}):
+            web.ask(
+                "POST", "/api/messages/send", fleet=1, body=message, headers=headers | site
+            ).ok()
 
 
 def test_every_response_carries_the_policy(web: WebServer, registry: Registry) -> None:
@@ -173,14 +186,8 @@ def test_a_request_in_absolute_form_is_judged_by_its_host(web: WebServer) -> Non
     assert answer.startswith(b"HTTP/1.1 400 ")
 
 
-@contextmanager
-def serving_on(program: Program, host: str) -> Iterator[WebServer]:
-    with serving(program, "--host", host) as server:
-        yield server
-
-
 def test_the_host_that_it_was_bound_to_is_its_own(program: Program, registry: Registry) -> None:
-    with serving_on(program, "127.0.0.9") as server:
+    with serving(program, "--host", "127.0.0.9") as server:
         with socket.create_connection(("127.0.0.9", server.port), timeout=20) as connection:
             connection.sendall(
                 b"GET /api/fleets HTTP/1.0\r\nHost: 127.0.0.9:%d\r\n\r\n" % server.port
@@ -192,8 +199,37 @@ def test_the_host_that_it_was_bound_to_is_its_own(program: Program, registry: Re
 def test_on_every_address_it_answers_to_the_one_it_is_reached_by(
     program: Program, registry: Registry
 ) -> None:
-    with serving_on(program, "0.0.0.0") as server:
+    with serving(program, "--host", "0.0.0.0") as server:
         for own, status in [(b"127.0.0.3", b"200"), (b"127.0.0.4", b"400"), (b"0.0.0.0", b"200")]:
             with socket.create_connection(("127.0.0.3", server.port), timeout=20) as connection:
                 connection.sendall(b"GET /api/fleets HTTP/1.0\r\nHost: " + own + b"\r\n\r\n")
                 assert connection.recv(100).startswith(b"HTTP/1.1 " + status)
+
+
+EXPOSED = ["0.0.0.0", "::", "0", "::ffff:0.0.0.0"]
+
+
+@pytest.mark.parametrize("host", EXPOSED)
+@pytest.mark.parametrize("way", ["option", "variable"])
+def test_who_can_be_reached_by_other_machines_says_so(
+    program: Program, registry: Registry, host: str, way: str
+) -> None:
+    options = ["--host", host] if way == "option" else []
+    env = {"CAFLEET_BROKER_HOST": host} if way == "variable" else {}
+    with serving(program, *options, env=env) as server:
+        page = server.ask("GET", "/").body
+        assert b"<aside" in page
+        assert b'id="exposed" hidden' not in page
+        code, stderr = server.stop()
+    assert code == 0
+    assert stderr.startswith("Warning: ")
+    assert f"listens on {host}," in stderr
+    assert stderr.count("\n") == 1
+
+
+@pytest.mark.parametrize("host", ["127.0.0.1", "localhost", "127.9.9.9", "::1", "::ffff:127.0.0.1"])
+def test_who_cannot_does_not(program: Program, registry: Registry, host: str) -> None:
+    with serving(program, "--host", host) as server:
+        if host in {"127.0.0.1", "localhost"}:
+            assert b'id="exposed" hidden' in server.ask("GET", "/").body
+        assert server.stop() == (0, "")
