@@ -8,8 +8,8 @@ from typing import Annotated
 import typer
 
 from cafleet import settings
-from cafleet.cli.arguments import filled, tcp_port
-from cafleet.cli.output import say
+from cafleet.cli.arguments import filled, positive, tcp_port
+from cafleet.cli.output import say, warn
 from cafleet.cli.parser import Command
 from cafleet.errors import CafleetError
 
@@ -29,11 +29,18 @@ def server(
         int | None,
         typer.Option("--port", parser=tcp_port, metavar="PORT", help="The TCP port (8000)."),
     ] = None,
+    connections: Annotated[
+        int,
+        typer.Option(
+            "--connections", parser=positive, metavar="N", help="How many to hold at once (256)."
+        ),
+    ] = 256,
 ) -> None:
     """Serve the web page and its API until stopped."""
     host = settings.broker_host() if host is None else host
     port = settings.broker_port() if port is None else port
     try:
+        from cafleet.web.connections import Limits
         from cafleet.web.server import serve
     except ModuleNotFoundError as missing:
         if missing.name not in _EXTRA:
@@ -42,4 +49,5 @@ def server(
             f"the web server needs packages that are not installed ({missing.name}); install them "
             f"with: {sys.executable} -m pip install 'cafleet[web]'"
         ) from missing
-    serve(settings.database_path(), host=host, port=port, announce=say)
+    limits = Limits(connections=connections)
+    serve(settings.database_path(), host=host, port=port, announce=say, warn=warn, limits=limits)

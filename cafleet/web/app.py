@@ -43,8 +43,11 @@ _STATUSES: list[tuple[type[CafleetError], int]] = [
 ]
 
 
-def build(database: str, *, watch: Watch, changes: Changes, host: str) -> ASGIApp:
-    """The application on a database file; ``host`` is where the server listens."""
+def build(database: str, *, watch: Watch, changes: Changes, host: str, is_local: bool) -> ASGIApp:
+    """The application on a database file.
+
+    ``host`` is where the server listens, ``is_local`` whether it is reached from this machine alone.
+    """
     answers = Answers(watch)
     routes = [
         *(
@@ -52,7 +55,7 @@ def build(database: str, *, watch: Watch, changes: Changes, host: str) -> ASGIAp
             for path, methods in ENDPOINTS.items()
         ),
         Route("/api/changes", changes),
-        Route("/{path:path}", Page()),
+        Route("/{path:path}", Page(is_local=is_local)),
     ]
     app = Starlette(
         routes=routes,

@@ -17,13 +17,15 @@ KEEP_ALIVE_SECONDS = 15.0
 
 
 class Changes:
-    """Counts the changes of a database, and tells every stream of them.
+    """Counts the changes of a database, and tells every stream of them, ``most`` streams at once.
 
     It is begun and ended in the event loop whose streams it serves.
     """
 
-    def __init__(self, watch: Watch) -> None:
+    def __init__(self, watch: Watch, *, most: int) -> None:
         self._watch = watch
+        self._most = most
+        self._streams = 0
         self._count = 0
         self._changed = asyncio.Event()
         self._following: asyncio.Task[None] | None = None
@@ -40,17 +42,26 @@ class Changes:
         self._changed.set()
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Answer one request with a stream (WHATWG HTML, section 9.2)."""
+        """Answer one request with a stream (WHATWG HTML, section 9.2).
+
+        Raises:
+            HTTPException: the method is not one for reading; there are too many streams.
+        """
         if scope["method"] not in {"GET", "HEAD"}:
             raise HTTPException(405, "Method not allowed", headers={"Allow": "GET, HEAD"})
         headers = {"Cache-Control": "no-store"}
         media_type = "text/event-stream"
-        response: Response
         if scope["method"] == "HEAD":
-            response = Response(headers=headers, media_type=media_type)
-        else:
+            await Response(headers=headers, media_type=media_type)(scope, receive, send)
+            return
+        if self._streams >= self._most:
+            raise HTTPException(503, "Too many streams are open; ask again later")
+        self._streams += 1
+        try:
             response = StreamingResponse(self._events(), headers=headers, media_type=media_type)
-        await response(scope, receive, send)
+            await response(scope, receive, send)
+        finally:
+            self._streams -= 1
 
     async def _events(self) -> AsyncIterator[bytes]:
         told: int | None = None

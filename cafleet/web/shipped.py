@@ -23,6 +23,9 @@ _MEDIA_TYPES = {
     "woff2": "font/woff2",
 }
 _INDEX = "/"
+# The banner of the page for a server that other machines can reach.
+_SHOWN = b'id="exposed"'
+_HIDDEN = _SHOWN + b" hidden"
 
 
 class File(msgspec.Struct, frozen=True, kw_only=True):
@@ -33,15 +36,21 @@ class File(msgspec.Struct, frozen=True, kw_only=True):
     etag: str
 
 
-def shipped_files() -> dict[str, File]:
-    """The files by the path that each is served at."""
+def shipped_files(*, is_local: bool) -> dict[str, File]:
+    """The files by the path that each is served at.
+
+    A server that is not ``is_local`` can be reached from other machines, and its page says so.
+    """
     folder = files("cafleet.web").joinpath("page")
     found: dict[str, File] = {}
     for entry in folder.iterdir() if folder.is_dir() else ():
         media_type = _MEDIA_TYPES.get(entry.name.rpartition(".")[2])
         if media_type is not None and entry.is_file():
             content = entry.read_bytes()
-            path = _INDEX if entry.name == "index.html" else f"/static/{entry.name}"
+            path = f"/static/{entry.name}"
+            if entry.name == "index.html":
+                path = _INDEX
+                content = content if is_local else content.replace(_HIDDEN, _SHOWN)
             etag = f'"{sha256(content).hexdigest()[:32]}"'
             found[path] = File(content=content, media_type=media_type, etag=etag)
     return found
@@ -50,8 +59,8 @@ def shipped_files() -> dict[str, File]:
 class Page:
     """Serves the shipped files, and the page itself at every other path outside the API."""
 
-    def __init__(self) -> None:
-        self._files = shipped_files()
+    def __init__(self, *, is_local: bool) -> None:
+        self._files = shipped_files(is_local=is_local)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer one request.

@@ -6,7 +6,7 @@ import json
 import os
 import subprocess
 import sys
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -76,13 +76,24 @@ class Program:
         With ``pane`` it finds itself in that pane. ``env`` adds variables, and removes those whose
         value is None.
         """
-        environment = {
-            **self.environment,
-            **(self._server.inside(pane) if pane else {}),
-            **(env or {}),
-        }
-        return subprocess.Popen(
+        return self._start(
             [CAFLEET, *arguments],
+            {**(self._server.inside(pane) if pane else {}), **(env or {})},
+            cwd,
+        )
+
+    def start_script(
+        self, code: str, *arguments: str, env: Mapping[str, str | None] | None = None
+    ) -> subprocess.Popen[bytes]:
+        """Start Python code that uses the program's modules, as :meth:`start` does."""
+        return self._start([sys.executable, "-c", code, *arguments], env or {}, None)
+
+    def _start(
+        self, command: Sequence[str | bytes | Path], env: Mapping[str, str | None], cwd: Path | None
+    ) -> subprocess.Popen[bytes]:
+        environment = {**self.environment, **env}
+        return subprocess.Popen(
+            command,
             env={name: value for name, value in environment.items() if value is not None},
             cwd=cwd or self._cwd,
             stdin=subprocess.PIPE,

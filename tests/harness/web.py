@@ -18,6 +18,16 @@ from typing import Any
 from tests.harness.program import Program
 
 _SECONDS = 20.0
+_LIMITED = """\
+import json, sys
+from cafleet import settings
+from cafleet.cli.output import say, warn
+from cafleet.web.connections import Limits
+from cafleet.web.server import serve
+limits = Limits(**json.loads(sys.argv[2]))
+path, port = settings.database_path(), int(sys.argv[1])
+serve(path, host="127.0.0.1", port=port, announce=say, warn=warn, limits=limits)
+"""
 
 
 @dataclass(frozen=True)
@@ -125,10 +135,17 @@ def serving(
     *options: str,
     port: int | None = None,
     env: Mapping[str, str | None] | None = None,
+    limits: Mapping[str, float] | None = None,
 ) -> Iterator[WebServer]:
-    """The program's server once it has said where; killed at the end if it still runs."""
+    """The program's server once it has said where; killed at the end if it still runs.
+
+    ``limits`` are some of :class:`cafleet.web.connections.Limits`, so that a test need not wait long.
+    """
     port = port or free_port()
-    process = cafleet.start("server", "--port", str(port), *options, env=env)
+    if limits is None:
+        process = cafleet.start("server", "--port", str(port), *options, env=env)
+    else:
+        process = cafleet.start_script(_LIMITED, str(port), json.dumps(limits), env=env)
     try:
         assert process.stdout is not None
         line = process.stdout.readline().decode()

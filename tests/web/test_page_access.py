@@ -6,8 +6,10 @@ import pytest
 from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import Page, expect
 
+from tests.harness.program import Program
 from tests.harness.registry import Registry
 from tests.harness.waiting import wait_for
+from tests.harness.web import serving
 from tests.web.browsing import Profiles, keep
 from tests.web.crews import ANN, BOB, DIRECTOR, after, past_broadcast
 
@@ -186,3 +188,17 @@ def test_nothing_moves_for_those_who_want_no_motion(profile: Profiles) -> None:
     page = profile(reduced_motion="reduce").new_page()
     fleet(page)
     assert page.evaluate(moving) == 0
+
+
+def test_a_banner_warns_where_other_machines_reach_the_server(
+    program: Program, window: Page, busy_fleet: Registry
+) -> None:
+    banner = window.get_by_role("complementary", name="Warning")
+    fleet(window)
+    expect(banner).to_be_hidden()
+    with serving(program, "--host", "0.0.0.0") as server:
+        window.goto(f"http://127.0.0.1:{server.port}{FLEET}")
+        expect(window.locator(".entry").last).to_be_in_viewport()
+        expect(banner).to_contain_text("sends as any member")
+        expect(banner).to_be_in_viewport()
+        keep(window, "exposed")
