@@ -25,6 +25,8 @@ from cafleet.web.replies import refusal
 from cafleet.web.requests import MOST_BODY_BYTES
 
 _PIECE_BYTES = 64 * 1024
+# A client that sends its whole body before it reads the refusal gets to read it, within reason.
+_LINGER_BYTES = 8 * MOST_BODY_BYTES
 
 
 class Limits(msgspec.Struct, frozen=True, kw_only=True):
@@ -192,7 +194,7 @@ class _Exchange:
         taken = 0
         with suppress(TimeoutError):
             async with asyncio.timeout(self._limits.linger_seconds):
-                while taken < MOST_BODY_BYTES:
+                while taken < _LINGER_BYTES:
                     message = await self._receive()
                     if message["type"] == "http.disconnect":
                         return
