@@ -14,6 +14,7 @@ SOAK_PROCESSES ?= 50
 SOAK_MESSAGES ?= 10000
 SOAK_SEED ?= 1
 BENCH_FLAGS ?=
+RECORD_FLAGS ?=
 
 BIN := .venv/bin
 PIP := $(BIN)/python -m pip --disable-pip-version-check --quiet
@@ -23,7 +24,7 @@ COMPILE := $(UV) pip compile pyproject.toml --quiet --universal --generate-hashe
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
 .DELETE_ON_ERROR:
-.PHONY: help .venv tmux chromium demo test test-agents soak soak-loops soak-messages soak-deliveries \
+.PHONY: help .venv tmux chromium demo test test-agents record-screens soak soak-loops soak-messages soak-deliveries \
 	bench check generate verify format format-check lint types imports sql-lint wheel-smoke lock clean
 
 help: ## list these targets
@@ -38,6 +39,10 @@ test: .venv tmux chromium ## the tests, against the real SQLite and a real tmux
 test-agents: .venv tmux ## install the real agents from npm into .agents and test against them
 	@tools/install-agents
 	@AGENT_SENDS=$(AGENT_SENDS) $(BIN)/python -m pytest -m agents $(AGENT_FLAGS)
+
+record-screens: .venv tmux ## record the real agents' screens anew (RECORD_FLAGS='--agent codex --scene rest-fresh')
+	@tools/install-agents
+	@$(BIN)/python -m tests.agents.recording.run $(RECORD_FLAGS)
 
 soak: soak-loops soak-messages soak-deliveries ## all soaks
 

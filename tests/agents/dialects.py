@@ -11,7 +11,7 @@ import secrets
 from collections.abc import Iterable
 from typing import Any, Protocol
 
-from tests.agents.script import SHELL, Asked, Call, Reply, Say
+from tests.agents.script import SHELL, Asked, Call, Say
 
 Json = dict[str, Any]
 
@@ -19,7 +19,7 @@ Json = dict[str, Any]
 class Dialect(Protocol):
     def read(self, request: Json) -> Asked: ...
 
-    def write(self, request: Json, reply: Reply) -> tuple[bytes, str]:
+    def write(self, request: Json, reply: Say | Call) -> tuple[bytes, str]:
         """The body of the answer, and its content type."""
 
 
@@ -99,7 +99,7 @@ class _Messages:
                     reading.turn(part["text"])
         return reading.asked()
 
-    def write(self, request: Json, reply: Reply) -> tuple[bytes, str]:
+    def write(self, request: Json, reply: Say | Call) -> tuple[bytes, str]:
         head = {
             # Claude Code takes answers of one id for one.
             "id": _new_id("msg"),
@@ -109,13 +109,13 @@ class _Messages:
             "stop_sequence": None,
             "usage": {"input_tokens": 5, "output_tokens": 5},
         }
-        block, empty, delta, reason = self._block(reply)
+        block, empty, deltas, reason = self._block(reply)
         if not request.get("stream"):
             return _json({**head, "content": [block], "stop_reason": reason})
         events: list[Json] = [
             {"type": "message_start", "message": {**head, "content": [], "stop_reason": None}},
             {"type": "content_block_start", "index": 0, "content_block": empty},
-            {"type": "content_block_delta", "index": 0, "delta": delta},
+            *({"type": "content_block_delta", "index": 0, "delta": each} for each in deltas),
             {"type": "content_block_stop", "index": 0},
             {
                 "type": "message_delta",
@@ -126,18 +126,19 @@ class _Messages:
         ]
         return _stream(events)
 
-    def _block(self, reply: Reply) -> tuple[Json, Json, Json, str]:
+    def _block(self, reply: Say | Call) -> tuple[Json, Json, list[Json], str]:
         """The one block of an answer: whole, as it begins, what is added to it, why it stops."""
         if isinstance(reply, Say):
             block: Json = {"type": "text", "text": reply.text}
-            return block, block | {"text": ""}, block | {"type": "text_delta"}, "end_turn"
+            deltas = [{"type": "text_delta", "text": piece} for piece in reply.pieces]
+            return block, block | {"text": ""}, deltas, "end_turn"
         arguments = {**reply.arguments}
         if reply.tool == SHELL:
             arguments["description"] = "Run a command"
         name = "Bash" if reply.tool == SHELL else reply.tool
         block = {"type": "tool_use", "id": _new_id("call"), "name": name, "input": arguments}
         delta = {"type": "input_json_delta", "partial_json": json.dumps(arguments)}
-        return block, block | {"input": {}}, delta, "tool_use"
+        return block, block | {"input": {}}, [delta], "tool_use"
 
 
 class _Completions:
@@ -154,7 +155,7 @@ class _Completions:
                 reading.turn(_text(message["content"]))
         return reading.asked()
 
-    def write(self, request: Json, reply: Reply) -> tuple[bytes, str]:
+    def write(self, request: Json, reply: Say | Call) -> tuple[bytes, str]:
         message: Json = {"role": "assistant", "content": None}
         if isinstance(reply, Say):
             message["content"] = reply.text
@@ -167,8 +168,16 @@ class _Completions:
             choice = {"index": 0, "message": message, "finish_reason": reason}
             return _json({**head, "object": "chat.completion", "choices": [choice], "usage": usage})
         chunk = {**head, "object": "chat.completion.chunk"}
+        deltas: list[Json] = [message]
+        if isinstance(reply, Say):
+            deltas = [{"role": "assistant", "content": piece} for piece in reply.pieces]
+            if reply.thought:
+                deltas.insert(0, {"role": "assistant", "reasoning_content": reply.thought})
         events = [
-            {**chunk, "choices": [{"index": 0, "delta": message, "finish_reason": None}]},
+            *(
+                {**chunk, "choices": [{"index": 0, "delta": each, "finish_reason": None}]}
+                for each in deltas
+            ),
             {
                 **chunk,
                 "choices": [{"index": 0, "delta": {}, "finish_reason": reason}],
@@ -197,7 +206,7 @@ class _Responses:
                 reading.turn(_text(item["content"]))
         return reading.asked()
 
-    def write(self, request: Json, reply: Reply) -> tuple[bytes, str]:
+    def write(self, request: Json, reply: Say | Call) -> tuple[bytes, str]:
         item: Json
         if isinstance(reply, Say):
             content = {"type": "output_text", "text": reply.text, "annotations": []}
@@ -215,21 +224,47 @@ class _Responses:
         done = {**response, "status": "completed", "output": [item], "usage": tokens}
         events: list[Json] = [
             {"type": "response.created", "response": {**response, "status": "in_progress"}},
-            {"type": "response.output_item.added", "output_index": 0, "item": item},
+            *self._beginning(item, reply),
             {"type": "response.output_item.done", "output_index": 0, "item": item},
             {"type": "response.completed", "response": done},
         ]
         return _stream(events)
 
+    def _beginning(self, item: Json, reply: Say | Call) -> Iterable[Json]:
+        """What comes before the whole item: a thought, that the item begins, its words one by one."""
+        if isinstance(reply, Say) and reply.thought:
+            yield from _thinking(reply.thought)
+        slow = isinstance(reply, Say) and bool(reply.pause)
+        begun = {**item, "content": []} if slow else item
+        yield {"type": "response.output_item.added", "output_index": 0, "item": begun}
+        if isinstance(reply, Say) and reply.pause:
+            place = {"item_id": "msg_1", "output_index": 0, "content_index": 0}
+            for piece in reply.pieces:
+                yield {"type": "response.output_text.delta", **place, "delta": piece}
+
     def _call(self, request: Json, call: Call) -> Json:
         if call.tool != SHELL:
-            return {"name": call.tool, "arguments": json.dumps(call.arguments)}
+            space, _, name = call.tool.rpartition(".")
+            named = {"namespace": space, "name": name} if space else {"name": name}
+            return {**named, "arguments": json.dumps(call.arguments)}
         offered = {tool.get("name") for tool in request["tools"]}
         command = call.arguments["command"]
         others = {name: value for name, value in call.arguments.items() if name != "command"}
         if "exec_command" in offered:
             return {"name": "exec_command", "arguments": json.dumps({"cmd": command, **others})}
         return {"name": "shell_command", "arguments": json.dumps({"command": command, **others})}
+
+
+def _thinking(thought: str) -> Iterable[Json]:
+    """A thought as Responses has it: an item of its own, whose summary Codex shows."""
+    place = {"item_id": "rs_1", "output_index": 0, "summary_index": 0}
+    item: Json = {"type": "reasoning", "id": "rs_1", "summary": []}
+    part = {"type": "summary_text", "text": ""}
+    yield {"type": "response.output_item.added", "output_index": 0, "item": item}
+    yield {"type": "response.reasoning_summary_part.added", **place, "part": part}
+    yield {"type": "response.reasoning_summary_text.delta", **place, "delta": thought}
+    said = {**item, "summary": [part | {"text": thought}]}
+    yield {"type": "response.output_item.done", "output_index": 0, "item": said}
 
 
 _DIALECTS: dict[str, Dialect] = {

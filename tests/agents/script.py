@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import threading
 from dataclasses import dataclass, field
 from typing import Any, Protocol
@@ -26,10 +27,21 @@ class Asked:
 
 @dataclass(frozen=True, kw_only=True)
 class Say:
-    """An answer in words, not ``until`` an event, where there is one."""
+    """An answer in words, not ``until`` an event, where there is one.
+
+    ``pause`` is the seconds between one word and the next, and ``thought`` what the model is said to
+    have thought before, where the protocol has a place for it.
+    """
 
     text: str = "Understood."
     until: threading.Event | None = None
+    pause: float = 0.0
+    thought: str = ""
+
+    @property
+    def pieces(self) -> list[str]:
+        """The text as it is streamed, in one piece if there is no pause."""
+        return re.findall(r"\S+\s*", self.text) if self.pause else [self.text]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -40,7 +52,16 @@ class Call:
     arguments: dict[str, Any] = field(default_factory=dict)
 
 
-Reply = Say | Call
+@dataclass(frozen=True, kw_only=True)
+class Fail:
+    """An error of the endpoint. Status 0 closes the connection without a word."""
+
+    status: int = 500
+    headers: dict[str, str] = field(default_factory=dict)
+    body: dict[str, Any] = field(default_factory=dict)
+
+
+Reply = Say | Call | Fail
 
 
 class Conduct(Protocol):

@@ -1,0 +1,187 @@
+"""One real agent in a pane of its own tmux server, and the steps that a scene makes with it."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import shutil
+import signal
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+from tests.agents.homes import furnish
+from tests.agents.model import Model
+from tests.agents.recording.table import Tour
+from tests.harness.tmux import TmuxServer
+
+START_SECONDS = 120.0
+SEE_SECONDS = 25.0
+# Longer than the longest scene of work.
+_LONGEST_ANSWER = 1200.0
+_READY_SECONDS = 3.0
+_KEY_SECONDS = 0.25
+# Agents take an Enter that comes at once for a part of what was pasted.
+_ENTER_SECONDS = 1.0
+_STILL_SECONDS = 0.4
+
+
+class UnseenError(Exception):
+    """What a scene must show did not appear."""
+
+
+class Actor:
+    """The agent in its pane. Each step is a line: a verb and what it is done with."""
+
+    def __init__(self, server: TmuxServer, pane: str, model: Model, work: Path) -> None:
+        self.server = server
+        self.pane = pane
+        self.model = model
+        self.work = str(work)
+        self._said_at = time.monotonic()
+        self._verbs: dict[str, Callable[[str], None]] = {
+            "key": self.key,
+            "keys": self.keys,
+            "type": self.type,
+            "paste": self.paste,
+            "say": self.say,
+            "see": self.see,
+            "gone": lambda pattern: self.see(pattern, shown=False),
+            "sleep": lambda seconds: time.sleep(float(seconds)),
+            "at": self.at,
+            "unplug": lambda _: model.unplug(),
+            "plug": lambda _: model.plug(),
+        }
+
+    def perform(self, step: str) -> None:
+        """Do one step.
+
+        Raises:
+            UnseenError: it waits for something that did not come.
+        """
+        verb, _, rest = step.replace("{work}", self.work).partition(" ")
+        self._verbs[verb](rest)
+
+    def key(self, names: str) -> None:
+        """Press keys one after the other."""
+        for name in names.split():
+            self.keys(name)
+            time.sleep(_KEY_SECONDS)
+
+    def keys(self, names: str) -> None:
+        """Press keys at once."""
+        self.server.run("send-keys", "-t", self.pane, *names.split())
+
+    def type(self, text: str) -> None:
+        self.server.run("send-keys", "-l", "-t", self.pane, "--", text)
+        time.sleep(_KEY_SECONDS)
+
+    def paste(self, text: str) -> None:
+        self.server.paste(self.pane, text.replace("\\n", "\n"))
+        time.sleep(_KEY_SECONDS)
+
+    def say(self, text: str) -> None:
+        """Submit a text as a turn."""
+        self.paste(text)
+        time.sleep(_ENTER_SECONDS)
+        self.server.enter(self.pane)
+        self._said_at = time.monotonic()
+
+    def at(self, seconds: str) -> None:
+        """Wait until so long after the last text was submitted."""
+        time.sleep(max(0.0, self._said_at + float(seconds) - time.monotonic()))
+
+    def see(self, pattern: str, *, shown: bool = True, seconds: float = SEE_SECONDS) -> None:
+        """Wait until the plain screen matches, or until it does not."""
+        deadline = time.monotonic() + seconds
+        while bool(re.search(pattern, self.screen())) is not shown:
+            if time.monotonic() > deadline:
+                raise UnseenError(f"{'not seen' if shown else 'still seen'}: {pattern}")
+            time.sleep(0.1)
+
+    def still(self, seconds: float = 3.0) -> None:
+        """Wait until two looks agree; an agent at work never stands still."""
+        deadline = time.monotonic() + seconds
+        before = None
+        while (now := self.screen()) != before and time.monotonic() < deadline:
+            before = now
+            time.sleep(_STILL_SECONDS)
+
+    def screen(self) -> str:
+        return self.server.screen(self.pane)
+
+
+@contextmanager
+def acting(tour: Tour, home: Path, columns: int, rows: int) -> Iterator[Actor]:
+    """Start the agent of a tour in a pane of this size; all of its files lie in ``home``."""
+    work = home / "ws1"
+    work.mkdir(parents=True)
+    model = Model(_LONGEST_ANSWER)
+    model.rules = tour.rules
+    with model.serving():
+        given = furnish(home, work, model.url)
+        for name, content in tour.files.items():
+            _write(home / name, content)
+        environment = {
+            "HOME": str(home),
+            "LANG": "C.UTF-8",
+            "SHELL": "/bin/sh",
+            "COLORTERM": "truecolor",
+            "GIT_CONFIG_GLOBAL": "/dev/null",
+            **given,
+            "PATH": f"{given['PATH']}:/usr/local/bin:/usr/bin:/bin",
+            **tour.environment,
+        }
+        environment = {name: value for name, value in environment.items() if value}
+        server = TmuxServer(environment)
+        try:
+            actor = Actor(server, _pane(server, columns, rows, work), model, work)
+            for command in tour.before:
+                server.run("run-shell", f"cd {work} && {command}")
+            launch = tour.launch or (tour.agent, *tour.options)
+            words = ["env", f"TERM={tour.term}", *launch]
+            server.run("respawn-pane", "-k", "-c", str(work), "-t", actor.pane, "--", *words)
+            if tour.ready:
+                actor.see(tour.ready, seconds=START_SECONDS)
+                # Codex draws its composer before it takes an Enter.
+                time.sleep(_READY_SECONDS)
+                actor.still()
+            yield actor
+        finally:
+            server.close()
+
+
+def _pane(server: TmuxServer, columns: int, rows: int, work: Path) -> str:
+    """A pane of exactly this size, the only one of its window; nothing runs in it yet."""
+    pane = server.session("screens", columns=columns, rows=rows, cwd=work)
+    server.run("set-option", "-g", "status", "off")
+    server.run("set-option", "-g", "remain-on-exit", "on")
+    server.run("set-option", "-sa", "terminal-overrides", ",*:Tc")
+    server.run("resize-window", "-t", pane, "-x", str(columns), "-y", str(rows))
+    return pane
+
+
+def _write(file: Path, content: Any) -> None:
+    """Merge a table into a JSON file, or put a text at the end of another."""
+    file.parent.mkdir(parents=True, exist_ok=True)
+    there = file.read_text(encoding="utf-8") if file.exists() else ""
+    if isinstance(content, str):
+        file.write_text(there + content, encoding="utf-8")
+    else:
+        merged = {**json.loads(there or "{}"), **content}
+        file.write_text(json.dumps(merged), encoding="utf-8")
+
+
+def remove(home: Path) -> None:
+    """End what still runs with this home, such as an agent's background server, and remove it."""
+    for entry in Path("/proc").glob("[0-9]*"):
+        try:
+            mine = f"HOME={home}".encode() in (entry / "environ").read_bytes().split(b"\0")
+            if mine:
+                os.kill(int(entry.name), signal.SIGKILL)
+        except OSError:  # It has ended, or is another user's.
+            continue
+    shutil.rmtree(home, ignore_errors=True)

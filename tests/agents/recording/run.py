@@ -1,0 +1,185 @@
+"""Record the screens of the real agents: ``make record-screens``.
+
+Each tour of the tables runs at each size in a pane of its own, several at once.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+import tempfile
+import threading
+import time
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from tests.agents.homes import INSTALLED
+from tests.agents.recording.actor import Actor, UnseenError, acting, remove
+from tests.agents.recording.shot import neutral, shot
+from tests.agents.recording.table import AGENTS, SIZES, Scene, Tour, tours
+
+SCREENS = Path(__file__).parents[2] / "screens"
+# Homes are short and all equally long, see neutral().
+_HOMES = Path(tempfile.gettempdir()) / "cs"
+_PACKAGES = {
+    "claude": "@anthropic-ai/claude-code",
+    "codex": "@openai/codex",
+    "opencode": "opencode-ai",
+}
+
+
+@dataclass(frozen=True)
+class Take:
+    """One tour at one size, and those of its scenes that are wanted."""
+
+    tour: Tour
+    size: str
+    wanted: frozenset[str]
+
+
+def main() -> int:
+    options = _options()
+    takes = [take for agent in options.agent for take in _takes(agent, options)]
+    if options.list:
+        print(*(f"{take.tour.agent} {take.tour.name} {take.size}" for take in takes), sep="\n")
+        return 0
+    with ThreadPoolExecutor(options.jobs) as pool:
+        missing = sum(pool.map(lambda take: _record(take, options.into), takes))
+    print(f"{missing} screens were not seen" if missing else "all screens were recorded")
+    return 1 if missing else 0
+
+
+def _options() -> argparse.Namespace:
+    parser = argparse.ArgumentParser(prog="make record-screens", description=__doc__)
+    parser.add_argument("--agent", action="append", choices=AGENTS, help="this agent only")
+    parser.add_argument("--tour", action="append", help="tours of this name only")
+    parser.add_argument("--scene", action="append", help="scenes of this name only")
+    parser.add_argument("--size", action="append", help="panes of this size only")
+    parser.add_argument("--jobs", type=int, default=4, help="how many agents at once (4)")
+    parser.add_argument("--into", type=Path, default=SCREENS, help="the folder of the screens")
+    parser.add_argument("--list", action="store_true", help="say what would run")
+    options = parser.parse_args()
+    options.agent = options.agent or list(AGENTS)
+    return options
+
+
+def _takes(agent: str, options: argparse.Namespace) -> list[Take]:
+    found = []
+    for tour in tours(agent):
+        for size in options.size or SIZES:
+            wanted = frozenset(
+                scene.name
+                for scene in tour.scenes
+                if size in scene.sizes and (not options.scene or scene.name in options.scene)
+            )
+            named = not options.tour or tour.name in options.tour
+            if wanted and named and size in tour.sizes:
+                found.append(Take(tour, size, wanted))
+    return found
+
+
+def _record(take: Take, into: Path) -> int:
+    """Play a tour and write its wanted screens; how many were not seen."""
+    tour = take.tour
+    columns, rows = map(int, take.size.split("x"))
+    home = _new_home()
+    missing = 0
+    try:
+        with acting(tour, home, columns, rows) as actor:
+            for scene in tour.scenes:
+                if take.size not in scene.sizes:
+                    continue
+                try:
+                    fields = _play(actor, tour, scene)
+                    if scene.name in take.wanted:
+                        _write(into, tour, scene, neutral(fields, str(home)))
+                except UnseenError as reason:
+                    missing += scene.name in take.wanted
+                    _tell(take, scene.name, reason, actor.screen())
+                    _back(actor, scene)
+    except UnseenError as reason:
+        missing += len(take.wanted)
+        _tell(take, "start", reason, "")
+    finally:
+        remove(home)
+    return missing
+
+
+def _play(actor: Actor, tour: Tour, scene: Scene) -> dict[str, Any]:
+    for step in scene.do:
+        actor.perform(step)
+    if scene.sees:
+        actor.see(scene.sees)
+    if "working" not in scene.expected and tour.ready:
+        actor.still()
+    taken = shot(actor)
+    _back(actor, scene)
+    return taken
+
+
+def _back(actor: Actor, scene: Scene) -> None:
+    for step in scene.undo:
+        try:
+            actor.perform(step)
+        except UnseenError as reason:
+            print(f"{scene.name}: on the way back: {reason}", file=sys.stderr)
+    if scene.undo:
+        actor.still()
+
+
+def _write(into: Path, tour: Tour, scene: Scene, taken: dict[str, Any]) -> None:
+    into.mkdir(parents=True, exist_ok=True)
+    name = f"{tour.agent}-{scene.name}-{taken['columns']}x{taken['rows']}.json"
+    made: dict[str, Any] = {"tour": tour.name, "options": tour.options, "steps": scene.do}
+    if tour.launch:
+        made["launch"] = tour.launch
+    if tour.environment:
+        made["environment"] = dict(tour.environment)
+    fields = {
+        "agent": tour.agent,
+        "version": version(tour.agent),
+        "state": scene.name,
+        "expected": scene.expected,
+        "made": made,
+        "term": tour.term,
+        **taken,
+    }
+    (into / name).write_text(json.dumps(fields) + "\n", encoding="utf-8")
+    print(name, flush=True)
+
+
+def version(agent: str) -> str:
+    """The version of the installed agent."""
+    package = INSTALLED.parent / _PACKAGES[agent] / "package.json"
+    found: str = json.loads(package.read_text(encoding="utf-8"))["version"]
+    return found
+
+
+_making = threading.Lock()
+
+
+def _new_home() -> Path:
+    with _making:
+        while True:
+            for number in range(10, 100):
+                home = _HOMES / str(number)
+                try:
+                    home.mkdir(parents=True)
+                    return home
+                except FileExistsError:
+                    continue
+            time.sleep(1)
+
+
+def _tell(take: Take, name: str, reason: UnseenError, screen: str) -> None:
+    print(
+        f"--- {take.tour.agent} {take.tour.name} {take.size} {name}: {reason}\n{screen}\n---",
+        flush=True,
+    )
+
+
+if __name__ == "__main__":
+    sys.exit(main())
