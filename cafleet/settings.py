@@ -142,19 +142,21 @@ def home_folder() -> str:
 
 
 def database_path() -> str:
-    """The absolute path of the database file.
+    """The absolute path of the database file, every link in it followed.
 
-    The path of an override is taken as it is written: nothing in it is expanded or decoded, and a
-    `?` or `#` is one of its characters. What ends like a query is refused: whoever writes
-    ``fleet.db?mode=ro`` means another file than the one of that name.
+    So one file has one path, by whatever name it was reached: locks, logs and prompts that lie beside
+    it are found by all. The path of an override is taken as it is written: nothing in it is expanded
+    or decoded, and a `?` or `#` is one of its characters. What ends like a query is refused: whoever
+    writes ``fleet.db?mode=ro`` means another file than the one of that name.
 
     Raises:
-        SettingError: the override has another scheme, a query, or a relative or empty path.
+        SettingError: the override has another scheme, a query, or a relative or empty path; or a link
+            in the path leads nowhere.
         NoHomeError: there is no home folder for the default.
     """
     url = os.environ.get(DATABASE_URL)
     if url is None:
-        return os.path.join(home_folder(), ".local/share/cafleet/cafleet.db")
+        return _resolved(os.path.join(home_folder(), ".local/share/cafleet/cafleet.db"))
     path = url.removeprefix(_SCHEME)
     if path == url or not path.startswith("/") or path.endswith("/") or not _is_unicode(path):
         raise SettingError(
@@ -164,7 +166,30 @@ def database_path() -> str:
         raise SettingError(
             f"{DATABASE_URL} is {url!r}, which ends in a query; there are no options, give the path alone"
         )
-    return path
+    return _resolved(path)
+
+
+def _resolved(path: str) -> str:
+    nearest = path
+    while not os.path.lexists(nearest):
+        nearest = os.path.dirname(nearest)
+    if os.path.islink(nearest) and not os.path.exists(nearest):
+        try:
+            os.stat(nearest)
+        except FileNotFoundError:
+            # The file may be on a disk that is not mounted now: nothing is to be made there.
+            raise SettingError(
+                f"{nearest} is a link to {os.readlink(nearest)}, where there is no file; correct "
+                f"the link, or remove it and run `cafleet setup`"
+            ) from None
+        except OSError:
+            return path
+    real = os.path.realpath(path)
+    if not _is_unicode(real):
+        raise SettingError(
+            f"the database at {path} is in a folder whose name is not UTF-8; move it to another"
+        )
+    return real
 
 
 def _has_query(path: str) -> bool:

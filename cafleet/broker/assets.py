@@ -12,8 +12,8 @@ from cafleet.errors import DatabaseError, IntegrityError
 from cafleet.records import CodingAgent
 from cafleet.store import Connection, queries
 from cafleet.store.access import each
+from cafleet.store.catalogue import table_names
 from cafleet.store.connection import transaction
-from cafleet.store.guard import table_names
 from cafleet.store.rows import AssetInstallRow
 
 
@@ -54,10 +54,11 @@ def installs(conn: Connection) -> tuple[Sequence[AssetInstallRow], Sequence[Dama
 
 def record_install(
     conn: Connection, *, coding_agent: CodingAgent, path: str, now: datetime
-) -> None:
+) -> list[str]:
     """Record that this program's assets for an agent are at ``path``.
 
-    What is left of damaged rows tells nothing: those of this agent, or of none, are deleted.
+    What is left of damaged rows tells nothing: those of this agent, or of none, are deleted. Returns
+    what they were, a phrase each.
     """
     others = set(CodingAgent) - {coding_agent}
     with transaction(conn):
@@ -73,7 +74,6 @@ def record_install(
             *damaged,
             *(row for row in sound if not clock.is_stamp(row.installed_at)),
         ]
-        queries.delete_asset_installs(
-            conn,
-            install_ids=[row.install_id for row in faulty if row.coding_agent not in others],
-        )
+        faulty = [row for row in faulty if row.coding_agent not in others]
+        queries.delete_asset_installs(conn, install_ids=[row.install_id for row in faulty])
+    return [f"{row.coding_agent!s} at {row.path!s}" for row in faulty]

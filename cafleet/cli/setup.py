@@ -56,7 +56,9 @@ def _install(agents: Sequence[CodingAgent], *, is_database_ready: bool) -> str |
 
     failures = []
     try:
-        for outcome in install_assets(settings.database_path(), agents):
+        for outcome in install_assets(
+            settings.database_path(), agents, is_database_ready=is_database_ready
+        ):
             if outcome.error is not None:
                 failures.append(f"{outcome.coding_agent}: {outcome.error}")
             line = texts.installed(outcome)

@@ -17,7 +17,8 @@ from cafleet.operations.findings import MultiplexerFindings as Multiplexer
 from cafleet.operations.fleet_checks import FleetFindings, check_fleets
 from cafleet.panes import CallerPane, detect_caller, multiplexer, sign_of
 from cafleet.store.connection import connect
-from cafleet.store.inspection import HEAD, Inspection, inspect
+from cafleet.store.inspection import Inspection, inspect
+from cafleet.store.recognition import HEAD
 from cafleet.store.rows import AssetInstallRow
 
 _Installs = tuple[Sequence[AssetInstallRow], Sequence[DamagedInstall]]

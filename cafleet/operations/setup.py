@@ -3,32 +3,42 @@
 from __future__ import annotations
 
 import os
+import re
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager
 
 import msgspec
 
-from cafleet import clock
+from cafleet import __version__, clock
 from cafleet.agents.installer import Installed, install
+from cafleet.agents.paths import locate
 from cafleet.broker import assets
 from cafleet.courier.process_lock import ProcessLock
-from cafleet.errors import CafleetError, DatabaseError
+from cafleet.errors import AgentError, CafleetError, DatabaseError
 from cafleet.panes.locks import lock_folder
 from cafleet.records import CodingAgent
 from cafleet.store import Connection
+from cafleet.store.catalogue import INSTALLS, table_names
 from cafleet.store.connection import connect
-from cafleet.store.guard import table_names
-from cafleet.store.migrate import MigrationReport, migrate
+from cafleet.store.migrate import INSTALLS_BY_PATH, MigrationReport, migrate
+from cafleet.store.recognition import Kind, recognise, refusal
+from cafleet.store.rows import AssetInstallRow
 
+# Ours, at a version that this program reads, whatever stands in the way of its upgrade.
+_RECORDS_INSTALLS = {Kind.HEAD, Kind.OLDER, Kind.LACKING}
 _LOCK_SECONDS = 30.0
 
 
 class AgentOutcome(msgspec.Struct, frozen=True, kw_only=True):
-    """What became of one agent: either it is installed and recorded, or ``error`` says why not."""
+    """What became of one agent: either it is installed and recorded, or ``error`` says why not.
+
+    ``forgotten`` names the damaged records that were deleted.
+    """
 
     coding_agent: CodingAgent
     installed: Installed | None
+    forgotten: list[str]
     error: str | None
 
 
@@ -41,34 +51,65 @@ def migrate_database(path: str) -> MigrationReport:
     return migrate(path, now=clock.utc_now())
 
 
-def install_assets(path: str, agents: Sequence[CodingAgent]) -> Iterator[AgentOutcome]:
+def install_assets(
+    path: str, agents: Sequence[CodingAgent], *, is_database_ready: bool
+) -> Iterator[AgentOutcome]:
     """Install the assets for each agent, in the order given, and record it in the database.
 
-    An agent that fails does not keep the next one from its turn.
+    An agent that fails does not keep the next one from its turn. Where the database could not be
+    brought to head, assets of a newer program stay.
 
     Raises:
-        DatabaseError: the database cannot keep a record of it; nothing is installed.
+        DatabaseError: the database is none that this program may keep a record in; nothing is
+            installed and the database is not touched.
         CafleetError: another setup holds its lock for too long, or the lock cannot be made.
     """
+    found = recognise(path)
+    if found.kind not in _RECORDS_INSTALLS or (found.version or 0) < INSTALLS_BY_PATH:
+        raise refusal(found) if found.sentence else DatabaseError("the database is not set up")
     with closing(connect(path)) as conn:
-        if "asset_installs" not in table_names(conn):
+        if INSTALLS not in table_names(conn):
             raise DatabaseError(
-                f"the database at {path} has no table asset_installs; mend the database first"
+                f"the database at {path} has no table {INSTALLS}; mend the database first"
             )
-        # A table of before schema 6 has other columns. Damaged rows are in nobody's way here.
-        assets.installs(conn)
+        # Damaged rows are in nobody's way here.
+        rows, _ = assets.installs(conn)
+        newer = {} if is_database_ready else _newer(rows)
         with _one_at_a_time():
             for agent in agents:
-                yield _install_one(conn, agent)
+                yield _install_one(conn, agent, newer)
 
 
-def _install_one(conn: Connection, agent: CodingAgent) -> AgentOutcome:
+def _newer(rows: Sequence[AssetInstallRow]) -> dict[tuple[CodingAgent, str], str]:
+    """The versions of the installations that are newer than this program, by agent and path."""
+    return {
+        (row.coding_agent, row.path): row.cafleet_version
+        for row in rows
+        if _numbers(row.cafleet_version) > _numbers(__version__)
+    }
+
+
+def _numbers(version: str) -> list[int]:
+    return [int(number) for number in re.findall(r"[0-9]+", version)[:4]]
+
+
+def _install_one(
+    conn: Connection, agent: CodingAgent, newer: Mapping[tuple[CodingAgent, str], str]
+) -> AgentOutcome:
     try:
+        base = locate(agent).base
+        if (agent, base) in newer:
+            raise AgentError(
+                f"the assets in {base} are those of cafleet {newer[agent, base]}, newer than this "
+                f"program's {__version__}, and stay; upgrade cafleet"
+            )
         installed = install(agent)
-        assets.record_install(conn, coding_agent=agent, path=installed.path, now=clock.utc_now())
+        forgotten = assets.record_install(
+            conn, coding_agent=agent, path=installed.path, now=clock.utc_now()
+        )
     except CafleetError as failure:
-        return AgentOutcome(coding_agent=agent, installed=None, error=str(failure))
-    return AgentOutcome(coding_agent=agent, installed=installed, error=None)
+        return AgentOutcome(coding_agent=agent, installed=None, forgotten=[], error=str(failure))
+    return AgentOutcome(coding_agent=agent, installed=installed, forgotten=forgotten, error=None)
 
 
 @contextmanager

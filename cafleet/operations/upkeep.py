@@ -10,17 +10,24 @@ from itertools import islice
 import msgspec
 
 from cafleet.broker.consistency import row_faults
-from cafleet.errors import CafleetError, DatabaseError, RefusedError, UnknownIdError
+from cafleet.errors import (
+    FROM_BACKUP,
+    CafleetError,
+    DatabaseError,
+    RefusedError,
+    UnknownIdError,
+)
 from cafleet.store import Connection
 from cafleet.store.backup import back_up
+from cafleet.store.catalogue import PUBLISHED_HISTORIES, table_names
 from cafleet.store.connection import connect, forbid_writes
 from cafleet.store.contract_checks import live_findings, live_plan
 from cafleet.store.contracts import Contract, query_source, read_contracts
-from cafleet.store.failures import UnsoundError
 from cafleet.store.files import page
-from cafleet.store.guard import REFINERY, check_schema, table_names
-from cafleet.store.ledger import ledger_faults, shipped_migrations
+from cafleet.store.ledger import misnamed, shipped_migrations
+from cafleet.store.recognition import HEAD, Kind, Recognised, recognise, refusal
 from cafleet.store.soundness import broken_references, integrity_faults, schema_differences
+from cafleet.store.untouched import read_untouched
 
 # Of one kind of fault so many are told; a column that is damaged in every row is one fault.
 MOST_OF_A_KIND = 1000
@@ -47,8 +54,8 @@ def explain(conn: Connection, name: str) -> ExplainedQuery:
     """
     for contract in read_contracts():
         if contract.name == name:
-            # The predecessor's table is only in databases which it made.
-            is_there = contract.namespace != REFINERY or REFINERY in table_names(conn)
+            # The tables of the published programs are only in databases which they made.
+            is_there = contract.namespace not in PUBLISHED_HISTORIES - table_names(conn)
             steps = live_plan(conn, contract) if is_there else []
             return ExplainedQuery(contract=contract, source=query_source(contract), steps=steps)
     raise UnknownIdError(f"there is no query {name}; `cafleet db queries` lists them")
@@ -76,49 +83,58 @@ def check(path: str) -> list[str]:
     """Everything that is wrong with the database at ``path``, a sentence each.
 
     It is only read, in steps that nobody has to wait for where the journal mode is WAL. Where one
-    part cannot be checked the others are.
+    part cannot be checked the others are. One that another program owns is not touched.
 
     Raises:
         DatabaseError: there is no database, or it cannot be opened.
     """
-    try:
-        conn = connect(path)
-    except UnsoundError as failure:
-        return [str(failure)]
+    what = recognise(path)
+    if what.kind in (Kind.MISSING, Kind.UNREADABLE):
+        raise refusal(what)
+    if what.kind is Kind.UNSOUND:
+        return [str(what.sentence)]
     found: list[str] = []
-    with closing(conn):
+    is_at_head = what.version == HEAD and what.kind is not Kind.PUBLISHED
+    with closing(connect(path)) if is_at_head else read_untouched(path) as conn:
         forbid_writes(conn)
-        for what, faults in _parts(conn, path):
+        for part, faults in _parts(conn, what, is_at_head=is_at_head):
             try:
                 found += islice(faults, MOST_OF_A_KIND)
                 if next(faults, None) is not None:
-                    found.append(f"{what}: there is more of it; mend this first and check again")
+                    found.append(f"{part}: there is more of it; mend this first and check again")
             except CafleetError as failure:
-                found.append(f"{what} could not be checked: {failure}")
+                found.append(f"{part} could not be checked: {failure}")
     return found
 
 
-def _parts(conn: Connection, path: str) -> Iterator[tuple[str, Iterator[str]]]:
+def _parts(
+    conn: Connection, what: Recognised, *, is_at_head: bool
+) -> Iterator[tuple[str, Iterator[str]]]:
     """Each part of the check, by the name of what it looks at.
 
     What is about this program's schema is left out where the database has another.
     """
-    yield "integrity", integrity_faults(conn)
+    yield (
+        "integrity",
+        (
+            f"integrity_check: {fault}; restore the database {FROM_BACKUP}"
+            for fault in integrity_faults(conn)
+        ),
+    )
     yield "references", broken_references(conn)
-    try:
-        check_schema(conn, path)
-    except CafleetError as failure:
-        yield "schema", iter([str(failure)])
-        return
-    yield "schema_migrations", ledger_faults(conn, path, shipped_migrations())
-    yield "schema", schema_differences(conn)
-    yield "queries", _broken_contracts(conn)
-    yield from row_faults(conn)
+    # What a database at head lacks is told more closely below.
+    if what.sentence is not None and not (is_at_head and what.kind is Kind.LACKING):
+        yield "schema", iter([what.sentence])
+    if is_at_head:
+        yield "schema_migrations", misnamed(conn, shipped_migrations())
+        yield "schema", schema_differences(conn)
+        yield "queries", _broken_contracts(conn)
+        yield from row_faults(conn)
 
 
 def _broken_contracts(conn: Connection) -> Iterator[str]:
     for contract in read_contracts():
-        # The predecessor's history is not ours to judge, and is not read again after setup.
-        if contract.namespace != REFINERY:
+        # The history of another program is not ours to judge, and is not read again after setup.
+        if contract.namespace not in PUBLISHED_HISTORIES:
             for finding in live_findings(conn, contract):
                 yield f"{finding}; {page('database.md')} has what to do"

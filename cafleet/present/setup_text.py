@@ -19,10 +19,11 @@ def migrated(path: str, report: MigrationReport) -> str:
         lines.append("its table asset_installs was lost and is made again")
     if report.backup is not None:
         lines.append(f"copied the database as it was to {visible(report.backup)}")
-    if report.journal_mode != "wal":
+    lines += [visible(sentence) for sentence in report.left_out]
+    if report.wal_refusal is not None:
         lines.append(
-            f"journal mode is {report.journal_mode}: the file system refuses WAL, so readers wait "
-            "while something is written"
+            f"journal mode is {report.journal_mode}: WAL does not work here ({report.wal_refusal}), so "
+            "readers wait while something is written"
         )
     return "\n".join(lines)
 
@@ -36,6 +37,9 @@ def installed(outcome: AgentOutcome) -> str | None:
     what = "installed" if done.is_changed else "already has"
     lines = [f"{outcome.coding_agent} {visible(done.path)}: {what} the assets of {__version__}"]
     lines += [f"  {visible(note)}" for note in done.notes]
+    if outcome.forgotten:
+        named = ", ".join(visible(what) for what in outcome.forgotten)
+        lines.append(f"  deleted {len(outcome.forgotten)} damaged rows of asset_installs ({named})")
     return "\n".join(lines)
 
 

@@ -8,13 +8,11 @@ from collections.abc import Iterator
 from contextlib import closing, contextmanager, suppress
 from secrets import token_hex
 
-from cafleet.errors import DatabaseError, RefusedError
+from cafleet.errors import FROM_BACKUP, DatabaseError, RefusedError
 from cafleet.store.connection import connect
 from cafleet.store.failures import translated
 from cafleet.store.soundness import integrity_faults
-
-# What SQLite keeps beside a database while it is open.
-_COMPANIONS = ("-wal", "-shm", "-journal")
+from cafleet.store.untouched import COMPANIONS
 
 
 def back_up(conn: sqlite3.Connection, source: str, path: str) -> int:
@@ -38,7 +36,10 @@ def back_up(conn: sqlite3.Connection, source: str, path: str) -> int:
             finally:
                 conn.execute("ROLLBACK")
             for fault in integrity_faults(target, source):
-                raise DatabaseError(f"the database is damaged, no copy was kept ({fault})")
+                raise DatabaseError(
+                    f"the database is damaged, no copy was kept (integrity_check: {fault}); restore it "
+                    f"{FROM_BACKUP}"
+                )
         size = _flush(copy)
         _publish(copy, source, path)
     return size
@@ -46,7 +47,7 @@ def back_up(conn: sqlite3.Connection, source: str, path: str) -> int:
 
 def _refuse_taken(source: str, path: str) -> None:
     real = os.path.realpath(path)
-    if real in {os.path.realpath(source) + end for end in ("", *_COMPANIONS)}:
+    if real in {os.path.realpath(source) + end for end in ("", *COMPANIONS)}:
         raise RefusedError(f"{path} belongs to the database itself; give another path")
     if os.path.isdir(path):
         raise RefusedError(f"{path} is a folder; give the path of a file that is not there yet")
@@ -63,7 +64,7 @@ def _temporary(path: str) -> Iterator[str]:
     try:
         yield copy
     finally:
-        for end in ("", *_COMPANIONS):
+        for end in ("", *COMPANIONS):
             with suppress(FileNotFoundError):
                 os.unlink(copy + end)
 

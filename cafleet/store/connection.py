@@ -21,21 +21,24 @@ def connect(path: str, *, create: bool = False) -> sqlite3.Connection:
     """Open the database file at ``path``, an absolute path that is taken literally.
 
     Transactions are begun by hand (:func:`transaction`); foreign keys are enforced, a lock is
-    waited for up to 5 s, and a commit is on the disk when it returns.
+    waited for up to 5 s, and a commit is on the disk when it returns. A file that is made is its
+    owner's alone, and so are those that SQLite makes beside it.
 
     Raises:
         DatabaseError: there is no such file and ``create`` is not set, or it is none, or a link that
-            leads nowhere, or it cannot be reached, or SQLite cannot open it.
+            leads nowhere, or it has a second name, or it cannot be reached, or SQLite cannot open it.
     """
     if sqlite3.sqlite_version_info < OLDEST_SQLITE:
         raise DatabaseError(
             f"SQLite {sqlite3.sqlite_version} is too old; use a Python with SQLite "
             f"{'.'.join(map(str, OLDEST_SQLITE))} or newer"
         )
-    _refuse_what_is_no_file(path, create=create)
+    refuse_what_is_no_file(path, create=create)
+    if create:
+        _make(path)
     with translated(path):
         conn = sqlite3.connect(
-            _uri(path, "rwc" if create else "rw"),
+            sqlite_uri(path, "mode=rw"),
             uri=True,
             timeout=BUSY_TIMEOUT_SECONDS,
             isolation_level=None,
@@ -49,9 +52,22 @@ def connect(path: str, *, create: bool = False) -> sqlite3.Connection:
     return conn
 
 
-def _refuse_what_is_no_file(path: str, *, create: bool) -> None:
+def _make(path: str) -> None:
     try:
-        mode = os.stat(path).st_mode
+        os.close(os.open(path, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600))
+    except FileExistsError:
+        return
+    except OSError as failure:
+        raise DatabaseError(
+            f"the database at {path} cannot be opened ({failure.strerror}); check its path and the "
+            f"permissions of its folder"
+        ) from failure
+
+
+def refuse_what_is_no_file(path: str, *, create: bool) -> None:
+    """Raise DatabaseError if SQLite is not to be given what is at ``path``, as :func:`connect` says."""
+    try:
+        found = os.stat(path)
     except (FileNotFoundError, NotADirectoryError):
         if os.path.islink(path):
             raise DatabaseError(
@@ -66,10 +82,19 @@ def _refuse_what_is_no_file(path: str, *, create: bool) -> None:
             f"the database at {path} cannot be reached ({failure.strerror}); check its path and the "
             f"permissions of the folders above it"
         ) from failure
-    # SQLite itself says what is wrong with a folder.
-    if not stat.S_ISREG(mode) and not stat.S_ISDIR(mode):
+    if stat.S_ISDIR(found.st_mode):
+        raise DatabaseError(
+            f"the database at {path} cannot be opened; check its path and permissions, there is a folder"
+        )
+    if not stat.S_ISREG(found.st_mode):
         raise DatabaseError(
             f"{path} is a device or a pipe, not a file; point CAFLEET_DATABASE_URL elsewhere"
+        )
+    # SQLite finds its log by the name of the file (sqlite.org/howtocorrupt.html, section 2.5).
+    if found.st_nlink > 1:
+        raise DatabaseError(
+            f"the file at {path} has {found.st_nlink} names (hard links), and SQLite would keep a log "
+            f"for each, which damages the database; copy it and remove the other names"
         )
 
 
@@ -104,11 +129,12 @@ def data_version(conn: sqlite3.Connection) -> int:
     return int(version)
 
 
-def _uri(path: str, mode: str) -> str:
+def sqlite_uri(path: str, options: str) -> str:
+    """The URI by which SQLite opens the file at ``path``, taken literally, with ``options``."""
     # Only these characters mean something in the path of an SQLite URI.
     quoted = path.replace("%", "%25").replace("?", "%3f").replace("#", "%23")
     # The authority is empty, so that a path may begin with two slashes.
-    return f"file://{quoted}?mode={mode}"
+    return f"file://{quoted}?{options}"
 
 
 @contextmanager

@@ -25,21 +25,29 @@ class UnsoundError(DatabaseError):
 # over this column.
 _INDEX_ON = {"members.fleet_id": "idx_members_one_active_monitor_per_fleet"}
 
+# WAL needs memory that processes share through the file `-shm`.
+_NO_SHARED_MEMORY = (
+    "the file system cannot share memory for the database{at} ({reason}); run `cafleet setup`, which "
+    "takes the database out of WAL mode, or move it to a local disk"
+)
 _SENTENCES = {
     "SQLITE_BUSY": "the database is locked by another process; try again",
     "SQLITE_LOCKED": "the database is locked by another process; try again",
     "SQLITE_FULL": "the disk is full, nothing was written; free some space and try again",
-    "SQLITE_READONLY": "the database cannot be written; check the permissions of the file and its folder",
+    "SQLITE_READONLY": (
+        "the database{at} cannot be written; check the permissions of the file and its folder ({reason})"
+    ),
     # A mount that is read-only as well: there the files beside a database in WAL mode cannot be made.
     "SQLITE_CANTOPEN": (
         "the database{at} cannot be opened; check its path and permissions, and that the file system "
-        "is not mounted read-only"
+        "is not mounted read-only ({reason})"
     ),
     "SQLITE_NOTADB": (
         f"the file{{at}} is not an SQLite database; check CAFLEET_DATABASE_URL, or restore it {FROM_BACKUP}"
     ),
     "SQLITE_CORRUPT": f"the database{{at}} is damaged; restore it {FROM_BACKUP}",
-    "SQLITE_IOERR": "the disk failed under the database; check it and try again",
+    "SQLITE_IOERR": "the disk failed under the database{at}; check it and try again ({reason})",
+    "SQLITE_PROTOCOL": _NO_SHARED_MEMORY,
 }
 _UNSOUND = ("SQLITE_NOTADB", "SQLITE_CORRUPT")
 
@@ -59,7 +67,7 @@ def translate(
             return UniqueIndexError(_INDEX_ON[refused_by])
     # An extended code (SQLITE_IOERR_WRITE) shares the sentence of its primary code.
     primary = "_".join(name.split("_")[:2])
-    sentence = _SENTENCES.get(primary)
+    sentence = _NO_SHARED_MEMORY if name.startswith("SQLITE_IOERR_SHM") else _SENTENCES.get(primary)
     if sentence is None:
         sentence = (
             f"the database refused ({name or type(failure).__name__}: {text}); mend what `cafleet db "
@@ -68,7 +76,18 @@ def translate(
         return DatabaseError(sentence)
     path = _path(database) if isinstance(database, sqlite3.Connection) else database
     kind = UnsoundError if primary in _UNSOUND else DatabaseError
-    return kind(sentence.format(at=f" at {path}" if path else ""))
+    return kind(sentence.format(at=f" at {path}" if path else "", reason=reason(failure)))
+
+
+def reason(failure: sqlite3.Error) -> str:
+    """What SQLite says went wrong: its code, and its words for it."""
+    return f"{getattr(failure, 'sqlite_errorname', type(failure).__name__)}: {failure}"
+
+
+def is_busy(failure: sqlite3.Error) -> bool:
+    """Whether another connection stood in the way, which goes by."""
+    # The upper bits of the code tell the kinds of it apart.
+    return (getattr(failure, "sqlite_errorcode", 0) & 0xFF) == sqlite3.SQLITE_BUSY
 
 
 def _path(conn: sqlite3.Connection) -> str:

@@ -5,18 +5,17 @@ from __future__ import annotations
 import os
 import sqlite3
 from contextlib import closing
+from itertools import islice
 
 import msgspec
 
 from cafleet.errors import FROM_BACKUP, CafleetError, DatabaseError
-from cafleet.store import queries
+from cafleet.store.catalogue import INSTALLS, table_names
 from cafleet.store.connection import connect
 from cafleet.store.failures import translated
-from cafleet.store.guard import check_schema, table_names
-from cafleet.store.ledger import applied_version, shipped_migrations
-from cafleet.store.soundness import INSTALLS, refuse_losses
-
-HEAD = queries.SCHEMA_VERSION
+from cafleet.store.recognition import Kind, recognise
+from cafleet.store.soundness import integrity_faults
+from cafleet.store.untouched import read_untouched
 
 # Where SQLite's locks or its shared memory are not to be trusted (sqlite.org/wal.html, section 1).
 _NETWORK = ("nfs", "cifs", "smb", "afs", "ceph", "glusterfs", "lustre", "9p", "fuse.sshfs", "gpfs")
@@ -37,28 +36,36 @@ class Inspection(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def inspect(path: str) -> Inspection:
-    """Everything about the database at ``path``; never raises, ``error`` says what is wrong."""
-    found = Inspection(size_bytes=_size(path), file_system=network_file_system(path, _mounts()))
+    """Everything about the database at ``path``; never raises, ``error`` says what is wrong.
+
+    One that is not at head is not touched.
+    """
+    recognised = recognise(path)
+    found = Inspection(
+        error=recognised.sentence,
+        schema_version=recognised.schema_version,
+        size_bytes=_size(path),
+        file_system=network_file_system(path, _mounts()),
+    )
     try:
-        with closing(connect(path)) as conn:
-            return _inspect(conn, path, found)
+        if recognised.kind is Kind.HEAD:
+            with closing(connect(path)) as conn:
+                return _inspect(conn, path, found)
+        if recognised.kind is not Kind.MISSING:
+            with read_untouched(path) as conn:
+                return _inspect(conn, path, found)
     except CafleetError as failure:
-        return msgspec.structs.replace(found, error=str(failure))
+        return msgspec.structs.replace(found, error=found.error or str(failure))
+    return found
 
 
 def _inspect(conn: sqlite3.Connection, path: str, found: Inspection) -> Inspection:
-    error = None
-    try:
-        check_schema(conn, path)
-        applied_version(conn, path, shipped_migrations())
-        refuse_losses(conn, path, HEAD)
-        if INSTALLS not in table_names(conn):
-            error = f"the database at {path} lacks table {INSTALLS}; run `cafleet setup`"
-    except CafleetError as failure:
-        error = str(failure)
+    error = found.error
+    if error is None and INSTALLS not in table_names(conn):
+        error = f"the database at {path} lacks table {INSTALLS}; run `cafleet setup`"
     integrity = None
     try:
-        integrity = _integrity(conn)
+        integrity = ", ".join(islice(integrity_faults(conn), _MOST_FINDINGS)) or "ok"
     except CafleetError as failure:
         error = error or str(failure)
     if error is None and integrity != "ok":
@@ -67,9 +74,9 @@ def _inspect(conn: sqlite3.Connection, path: str, found: Inspection) -> Inspecti
         error = _unwritable(path)
     return msgspec.structs.replace(
         found,
-        schema_version=_version(conn),
         error=error,
-        journal_mode=_journal_mode(conn),
+        # A connection that leaves no trace has a mode of its own.
+        journal_mode=_journal_mode(conn) if found.error is None else None,
         integrity=integrity,
     )
 
@@ -85,15 +92,6 @@ def _unwritable(path: str) -> str | None:
     return None
 
 
-def _version(conn: sqlite3.Connection) -> int | None:
-    try:
-        if "schema_migrations" not in table_names(conn):
-            return None
-        return queries.get_schema_version(conn) or 0
-    except DatabaseError:
-        return None
-
-
 def _journal_mode(conn: sqlite3.Connection) -> str | None:
     try:
         with translated(conn):
@@ -101,12 +99,6 @@ def _journal_mode(conn: sqlite3.Connection) -> str | None:
     except DatabaseError:
         return None
     return str(mode)
-
-
-def _integrity(conn: sqlite3.Connection) -> str:
-    with translated(conn):
-        rows = conn.execute(f"PRAGMA integrity_check({_MOST_FINDINGS})").fetchall()
-    return ", ".join(" ".join(str(text).split()) for (text,) in rows)
 
 
 def _size(path: str) -> int | None:

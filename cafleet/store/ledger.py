@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from datetime import datetime
 
 from cafleet import clock
-from cafleet.errors import FROM_BACKUP, DatabaseError, SchemaError
+from cafleet.errors import DatabaseError
 from cafleet.store import queries
 from cafleet.store.failures import translated
 from cafleet.store.migration_files import Migration, ledger_statements, migrations
@@ -28,40 +28,8 @@ def shipped_migrations() -> list[Migration]:
     return found
 
 
-def applied_version(conn: sqlite3.Connection, path: str, shipped: Sequence[Migration]) -> int:
-    """The newest version in the ledger of the database at ``path``.
-
-    Raises:
-        SchemaError: the ledger goes on after the newest shipped file, has a gap, or holds another
-            checksum than a shipped file's.
-    """
-    entries = queries.list_applied_migrations(conn)
-    for position, entry in enumerate(entries):
-        if entry.version > len(shipped):
-            raise SchemaError(
-                f"the database at {path} is at schema {entries[-1].version}, newer than this "
-                f"program's {len(shipped)}; upgrade cafleet, a schema is never taken back"
-            )
-        if entry.version != position + 1:
-            raise SchemaError(
-                f"the ledger of the database at {path} lacks version {position + 1}; restore it {FROM_BACKUP}"
-            )
-        if entry.checksum != shipped[position].checksum:
-            raise SchemaError(
-                f"{entry.file_name} was another file when it was applied to the database at {path}; "
-                f"use the edition of cafleet that applied it"
-            )
-    return len(entries)
-
-
-def ledger_faults(
-    conn: sqlite3.Connection, path: str, shipped: Sequence[Migration]
-) -> Iterator[str]:
-    """What :func:`applied_version` refuses, and names of files that are not the shipped ones."""
-    try:
-        applied_version(conn, path, shipped)
-    except SchemaError as failure:
-        yield str(failure)
+def misnamed(conn: sqlite3.Connection, shipped: Sequence[Migration]) -> Iterator[str]:
+    """Entries whose file is not the shipped one of their version by its name, a sentence each."""
     names = {migration.version: migration.file_name for migration in shipped}
     for entry in queries.list_applied_migrations(conn):
         if names.get(entry.version, entry.file_name) != entry.file_name:

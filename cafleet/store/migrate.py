@@ -4,48 +4,53 @@ from __future__ import annotations
 
 import os
 import sqlite3
-import time
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import closing
 from datetime import datetime
 
 import msgspec
 
 from cafleet.errors import DatabaseError, SchemaError
-from cafleet.store import adoption, queries
-from cafleet.store.connection import BUSY_TIMEOUT_SECONDS, connect, transaction
+from cafleet.store import adoption, published, queries
+from cafleet.store.catalogue import INSTALLS, REFINERY, has_ledger, table_names
+from cafleet.store.connection import connect, transaction
 from cafleet.store.failures import translate, translated
 from cafleet.store.files import page
-from cafleet.store.guard import has_ledger, refuse_emptied_ledger, table_names
-from cafleet.store.ledger import applied_version, make_ledger, record, shipped_migrations
+from cafleet.store.journal import leave_unusable_wal, use_wal
+from cafleet.store.ledger import make_ledger, record, shipped_migrations
 from cafleet.store.migration_files import Migration
+from cafleet.store.recognition import Kind, judge, recognise, refusal
 from cafleet.store.reference import database_at
-from cafleet.store.soundness import INSTALLS, refuse_losses
 
 # The step that lets no fleet keep two active monitors, and takes no card that is not JSON.
 ONE_MONITOR = 8
+# The step that begins the table of installations anew, by place.
+INSTALLS_BY_PATH = 6
 
 
 class MigrationReport(msgspec.Struct, frozen=True, kw_only=True):
     """What was done. ``from_version`` is 0 for a database that was new.
 
-    ``backup`` is the path of the copy that was made of an adopted database; ``journal_mode`` is
-    ``wal``, or what the file system left us with. ``is_installs_remade`` says that the table of
-    installations was missing and stands there again, empty.
+    ``backup`` is the path of the copy that was made of an adopted database. ``journal_mode`` is
+    ``wal``, or what is left where it does not work, for the reason in ``wal_refusal``.
+    ``is_installs_remade`` says that the table of installations was missing and stands there again,
+    empty; ``left_out`` are sentences on rows that a migration did not keep.
     """
 
     from_version: int
     to_version: int
     backup: str | None
     journal_mode: str
+    wal_refusal: str | None
     is_installs_remade: bool
+    left_out: list[str]
 
 
 def migrate(path: str, *, now: datetime) -> MigrationReport:
     """Create the database at ``path``, or bring it to head; at head nothing changes.
 
-    All pending steps, the adoption of a predecessor's database and the ledger's rows are one
-    transaction: a failure leaves the database as it was.
+    All pending steps, the adoption of a published database and the ledger's rows are one
+    transaction: a failure leaves the database as it was. One that is refused is not touched.
 
     Raises:
         SchemaError: the database is newer, not ours, lacks a table or an index, or was migrated by
@@ -54,27 +59,36 @@ def migrate(path: str, *, now: datetime) -> MigrationReport:
             not do it.
     """
     shipped = shipped_migrations()
+    found = recognise(path)
+    if not found.is_for_setup:
+        raise refusal(found)
     _make_folder(os.path.dirname(path))
-    backup: str | None = None
+    if found.kind is not Kind.MISSING:
+        leave_unusable_wal(path)
+    left_out: list[str] = []
+    backup = None
     with closing(connect(path, create=True)) as conn:
         try:
             with transaction(conn):
-                version, backup = _present(conn, path, shipped, now)
+                version = _present(conn, path, shipped, now)
                 for migration in shipped[version:]:
+                    left_out += _losses_by(conn, migration)
                     _apply(conn, migration, now)
                 is_installs_remade = _remake_installs(conn)
-                refuse_losses(conn, path, len(shipped))
         except BaseException:
-            if backup is not None:
-                os.unlink(backup)
+            adoption.drop_copy(path)
             raise
-        journal_mode = _use_wal(conn)
+        if REFINERY in table_names(conn):
+            backup = adoption.finish_copy(path, len(published.versions(conn)), now)
+    journal_mode, wal_refusal = use_wal(path)
     return MigrationReport(
         from_version=version,
         to_version=len(shipped),
         backup=backup,
         journal_mode=journal_mode,
+        wal_refusal=wal_refusal,
         is_installs_remade=is_installs_remade,
+        left_out=left_out,
     )
 
 
@@ -89,31 +103,34 @@ def _make_folder(folder: str) -> None:
 
 def _present(
     conn: sqlite3.Connection, path: str, shipped: Sequence[Migration], now: datetime
-) -> tuple[int, str | None]:
-    """The version that the database is at, its ledger made if it has none, and the copy's path."""
-    if has_ledger(conn):
-        version = applied_version(conn, path, shipped)
-        if version == 0:
-            refuse_emptied_ledger(conn, path)
-        return version, None
-    tables = table_names(conn)
-    if not tables:
+) -> int:
+    """The version that the database is at, its ledger made if it has none."""
+    # Another setup may have been here since the first look.
+    found = judge(conn, path)
+    if not found.is_for_setup:
+        raise refusal(found)
+    version = found.version or 0
+    if found.kind is Kind.PUBLISHED:
+        if version >= ONE_MONITOR:
+            _refuse_what_the_index_cannot_take(conn)
+        adoption.begin_copy(path, version, now)
+        published.make_missing_indexes(conn, version)
+    if not has_ledger(conn):
         make_ledger(conn)
-        return 0, None
-    if adoption.HISTORY not in tables:
-        raise SchemaError(
-            f"the database at {path} has tables but is not one of cafleet's; nothing was changed, point "
-            f"CAFLEET_DATABASE_URL elsewhere"
-        )
-    version = adoption.published_version(conn, path)
-    if version >= ONE_MONITOR:
-        _refuse_what_the_index_cannot_take(conn)
-    backup = adoption.copy_aside(path, version, now)
-    adoption.make_missing_indexes(conn, version)
-    make_ledger(conn)
-    for migration in shipped[:version]:
-        record(conn, migration, now)
-    return version, backup
+        for migration in shipped[:version]:
+            record(conn, migration, now)
+    return version
+
+
+def _losses_by(conn: sqlite3.Connection, migration: Migration) -> Iterator[str]:
+    """The rows that the step is about to drop without a successor, in a sentence."""
+    if migration.version == INSTALLS_BY_PATH and INSTALLS in table_names(conn):
+        count = queries.count_asset_installs(conn)
+        if count:
+            yield (
+                f"{migration.file_name} leaves out {count} {'row' if count == 1 else 'rows'} of "
+                f"{INSTALLS}, which do not say where the assets are; what is installed is recorded anew"
+            )
 
 
 def _apply(conn: sqlite3.Connection, migration: Migration, now: datetime) -> None:
@@ -180,21 +197,3 @@ def _refuse_what_the_index_cannot_take(conn: sqlite3.Connection) -> None:
             f"{', and '.join(found)}; nothing was changed, {', and '.join(cures)}, with the sqlite3 "
             f"shell ({page('recovery.md')} has the SQL) and run `cafleet setup` again"
         )
-
-
-def _use_wal(conn: sqlite3.Connection) -> str:
-    """Switch the file to WAL, which lasts; the mode that it is in afterwards.
-
-    The switch needs the file alone and does not wait for it as other statements do, so it is tried
-    until the usual limit. Some network file systems refuse it: the rollback journal stays.
-    """
-    deadline = time.monotonic() + BUSY_TIMEOUT_SECONDS
-    while True:
-        try:
-            (mode,) = conn.execute("PRAGMA journal_mode = WAL").fetchone()
-            return str(mode)
-        except sqlite3.OperationalError:
-            if time.monotonic() > deadline:
-                with translated():
-                    raise
-            time.sleep(0.02)

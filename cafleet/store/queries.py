@@ -20,6 +20,7 @@ from cafleet.records import (
 from cafleet.store.access import change, id_list, many, one, scalar
 from cafleet.store.rows import (
     ActivityRow,
+    AlembicRevisionRow,
     AppliedMigrationRow,
     AssetInstallRow,
     DeliveryEventRow,
@@ -27,6 +28,7 @@ from cafleet.store.rows import (
     FleetFaultRow,
     FleetRow,
     FleetSummaryRow,
+    LedgerExtentRow,
     MemberFaultRow,
     MemberIdRow,
     MemberNameRow,
@@ -55,6 +57,23 @@ from cafleet.store.rows import (
 SCHEMA_VERSION = 13
 
 
+def list_alembic_revisions(
+    conn: Connection,
+) -> list[AlembicRevisionRow]:
+    """The schema that a database of the published Python program is at: one row, by its own
+    account.
+
+    Source: sql/queries/alembic_version.sql:1, by primary key.
+    """
+    return many(
+        conn,
+        "alembic_version",
+        "list_alembic_revisions",
+        AlembicRevisionRow,
+        {},
+    )
+
+
 def list_asset_installs(
     conn: Connection,
 ) -> list[AssetInstallRow]:
@@ -71,6 +90,23 @@ def list_asset_installs(
     )
 
 
+def count_asset_installs(
+    conn: Connection,
+) -> int:
+    """How many installations are recorded: what a migration says that it leaves out.
+
+    Source: sql/queries/asset_installs.sql:15, by primary key.
+    """
+    found: int = scalar(
+        conn,
+        "asset_installs",
+        "count_asset_installs",
+        int,
+        {},
+    )
+    return found
+
+
 def upsert_asset_install(
     conn: Connection,
     *,
@@ -81,7 +117,7 @@ def upsert_asset_install(
 ) -> int:
     """Record an installation; a second one at the same place takes the place of the first.
 
-    Source: sql/queries/asset_installs.sql:15.
+    Source: sql/queries/asset_installs.sql:22.
     """
     return change(
         conn,
@@ -104,7 +140,7 @@ def delete_asset_installs(
     """Forget installations, by rowid: the key of a damaged row may be nothing that can be asked
     for.
 
-    Source: sql/queries/asset_installs.sql:23, by primary key.
+    Source: sql/queries/asset_installs.sql:30, by primary key.
     """
     return change(
         conn,
@@ -1825,21 +1861,21 @@ def list_published_versions(
     )
 
 
-def get_schema_version(
+def get_ledger_extent(
     conn: Connection,
-) -> int | None:
-    """The newest applied migration: what the guard in front of every command compares.
+) -> LedgerExtentRow | None:
+    """How many migrations were applied, the oldest and the newest: what the guard in front of
+    every command compares. They are gapless where the newest is as large as their number.
 
     Source: sql/queries/schema_migrations.sql:1.
     """
-    found: int | None = scalar(
+    return one(
         conn,
         "schema_migrations",
-        "get_schema_version",
-        int | None,
+        "get_ledger_extent",
+        LedgerExtentRow,
         {},
     )
-    return found
 
 
 def list_applied_migrations(
@@ -1847,7 +1883,7 @@ def list_applied_migrations(
 ) -> list[AppliedMigrationRow]:
     """Every applied migration, for the comparison of checksums.
 
-    Source: sql/queries/schema_migrations.sql:10.
+    Source: sql/queries/schema_migrations.sql:12.
     """
     return many(
         conn,
@@ -1868,7 +1904,7 @@ def insert_applied_migration(
 ) -> int:
     """Record a migration, in the transaction that applies it.
 
-    Source: sql/queries/schema_migrations.sql:22.
+    Source: sql/queries/schema_migrations.sql:24.
     """
     return change(
         conn,

@@ -92,6 +92,22 @@ class AppliedMigrationRow(Row, frozen=True, kw_only=True):
     applied_at: str
 
 
+class AlembicRevisionRow(Row, frozen=True, kw_only=True):
+    table: ClassVar[str] = "alembic_version"
+    key: ClassVar[str] = "version_num"
+
+    version_num: str
+
+
+class LedgerExtentRow(Row, frozen=True, kw_only=True):
+    table: ClassVar[str] = "schema_migrations"
+    key: ClassVar[str] = "newest"
+
+    entries: int
+    oldest: int | None
+    newest: int | None
+
+
 class FleetRow(FleetRecord, Row, frozen=True, kw_only=True):
     table: ClassVar[str] = "fleets"
     key: ClassVar[str] = "fleet_id"

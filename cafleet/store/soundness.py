@@ -7,21 +7,44 @@ import sqlite3
 from collections.abc import Iterator
 from contextlib import closing
 
-from cafleet.errors import FROM_BACKUP, SchemaError
+import msgspec
+
+from cafleet.errors import FROM_BACKUP
 from cafleet.store import queries
+from cafleet.store.catalogue import INSTALLS, REFINERY
 from cafleet.store.failures import translated
 from cafleet.store.files import schema_path
-from cafleet.store.guard import REFINERY
 from cafleet.store.reference import database_at
 from cafleet.store.rows import SchemaObjectRow
 
-# `setup` makes this table again: the assets that it tells of are there to be installed again.
-INSTALLS = "asset_installs"
 _TOKEN = re.compile(r"'(?:''|[^'])*'|\w+|[^\s\w]")
+# What a table may be declared with beside its columns and keys.
+_CLAUSES = frozenset(
+    [
+        "autoincrement",
+        "check",
+        "collate",
+        "conflict",
+        "deferrable",
+        "generated",
+        "strict",
+        "unique",
+        "without",
+    ]
+)
+
+
+class Difference(msgspec.Struct, frozen=True, kw_only=True):
+    """A table or an index that is not as it is wanted. ``entry`` is the one that is wanted; ``odd``
+    names its columns that differ, if it is there at all."""
+
+    entry: SchemaObjectRow
+    is_missing: bool
+    odd: str = ""
 
 
 def integrity_faults(conn: sqlite3.Connection, original: str | None = None) -> Iterator[str]:
-    """What SQLite's own check of the file finds, at most a hundred of it.
+    """What SQLite's own check of the file finds, at most a hundred of it, each on one line.
 
     Raises:
         DatabaseError: the check itself fails; names the file ``original`` if this is a copy of it.
@@ -30,7 +53,7 @@ def integrity_faults(conn: sqlite3.Connection, original: str | None = None) -> I
         found = conn.execute("PRAGMA integrity_check").fetchall()
     for (text,) in found:
         if text != "ok":
-            yield f"integrity_check: {' '.join(str(text).split())}; restore the database {FROM_BACKUP}"
+            yield " ".join(str(text).split())
 
 
 def broken_references(conn: sqlite3.Connection) -> Iterator[str]:
@@ -52,38 +75,56 @@ def _referring_columns(conn: sqlite3.Connection, table: str) -> dict[int, str]:
 def schema_differences(conn: sqlite3.Connection) -> Iterator[str]:
     """Where tables, indexes, views and triggers differ from those that the migrations make."""
     with closing(database_at(queries.SCHEMA_VERSION)) as reference:
-        wanted = _objects(reference)
-        found = _objects(conn)
         schema = schema_path()
-        for name, entry in wanted.items():
-            if name not in found:
-                yield f"{entry.type} {name} is missing; {_cure(entry, schema)}"
-            elif not _is_same(conn, found[name], reference, entry):
-                odd = _odd_columns(_columns(conn, name), _columns(reference, name))
-                yield f"{found[name].type} {name} is not as {schema} has it{odd}; make it so again"
-        for name in found.keys() - wanted.keys() - {REFINERY}:
-            yield f"{found[name].type} {name} is not cafleet's; drop it, or keep it elsewhere"
+        for different in differences(conn, reference):
+            entry = different.entry
+            if different.is_missing:
+                yield f"{entry.type} {entry.name} is missing; {_cure(entry, schema)}"
+            else:
+                yield (
+                    f"{entry.type} {entry.name} is not as {schema} has it{different.odd}; make it so "
+                    f"again"
+                )
+        for entry in strangers(conn, reference):
+            if entry.name != REFINERY:
+                yield f"{entry.type} {entry.name} is not cafleet's; drop it, or keep it elsewhere"
 
 
-def refuse_losses(conn: sqlite3.Connection, path: str, version: int) -> None:
-    """Raise SchemaError if a table or an index of schema ``version`` is lost, by its name alone.
+def differences(conn: sqlite3.Connection, reference: sqlite3.Connection) -> Iterator[Difference]:
+    """Where the objects of ``reference`` are declared otherwise on ``conn``, or are not there.
 
-    That of the installations may be; the indexes of a lost table are not told.
+    Declarations are compared by what they mean: columns with their types, keys and defaults, foreign
+    keys and their actions, AUTOINCREMENT and other clauses, the columns and conditions of indexes.
+    """
+    found = _objects(conn)
+    for name, entry in _objects(reference).items():
+        if name not in found:
+            yield Difference(entry=entry, is_missing=True)
+        elif not _is_same(conn, found[name], reference, entry):
+            odd = _odd_columns(_columns(conn, name), _columns(reference, name))
+            yield Difference(entry=entry, is_missing=False, odd=odd)
+
+
+def strangers(conn: sqlite3.Connection, reference: sqlite3.Connection) -> Iterator[SchemaObjectRow]:
+    """The tables, indexes, views and triggers that ``reference`` does not have."""
+    known = _objects(reference).keys()
+    yield from (entry for name, entry in _objects(conn).items() if name not in known)
+
+
+def losses(conn: sqlite3.Connection, version: int) -> list[str]:
+    """The tables and indexes of schema ``version`` that are not there, by their names alone.
+
+    That of the installations may be lost; the indexes of a lost table are not told.
     """
     found = _objects(conn)
     with closing(database_at(version)) as reference:
-        lost = [
+        return [
             f"{entry.type} {entry.name}"
             for entry in _objects(reference).values()
             if entry.name not in found
             and entry.name != INSTALLS
             and (entry.type == "table" or entry.tbl_name in found)
         ]
-    if lost:
-        raise SchemaError(
-            f"the database at {path} lacks {', '.join(lost)}; do what `cafleet db check` says, or "
-            f"restore it {FROM_BACKUP}"
-        )
 
 
 def _cure(lost: SchemaObjectRow, schema: str) -> str:
@@ -122,7 +163,7 @@ def _structure(conn: sqlite3.Connection, entry: SchemaObjectRow) -> tuple[object
     return (
         _columns(conn, entry.name),
         {tuple(reference[2:]) for reference in references},
-        {"autoincrement", "check"} & set(_tokens(entry)),
+        _CLAUSES & set(_tokens(entry)),
     )
 
 

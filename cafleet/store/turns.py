@@ -9,6 +9,8 @@ import time
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager, suppress
 
+from cafleet.store.failures import is_busy
+
 # The first in line looks whether the database is free, as it is for a moment between any two
 # transactions of whoever writes. To leave those at it for a while is the quickest for all: few then
 # compete for the processors. After that the looks come twice as often each time, for a greedy writer
@@ -34,7 +36,7 @@ def turn(conn: sqlite3.Connection, seconds: float) -> Iterator[None]:
         try:
             _begin(conn, 0.0, seconds)
         except sqlite3.OperationalError as failure:
-            if not _is_busy(failure):
+            if not is_busy(failure):
                 raise
             place.enter_context(_first_in_line(conn, seconds))
             _begin(conn, seconds, seconds)
@@ -51,17 +53,12 @@ def _begin(conn: sqlite3.Connection, seconds: float, usual: float) -> None:
                 conn.execute("BEGIN IMMEDIATE")
                 return
             except sqlite3.OperationalError as failure:
-                if not _is_busy(failure) or time.monotonic() >= ends:
+                if not is_busy(failure) or time.monotonic() >= ends:
                     raise
             time.sleep(look)
             look = max(look / 2, _LAST_LOOK_SECONDS)
     finally:
         conn.execute(f"PRAGMA busy_timeout = {round(usual * 1000)}")
-
-
-def _is_busy(failure: sqlite3.OperationalError) -> bool:
-    # The upper bits of the code tell the kinds of it apart.
-    return failure.sqlite_errorcode & 0xFF == sqlite3.SQLITE_BUSY
 
 
 @contextmanager

@@ -12,6 +12,13 @@ SELECT
 FROM asset_installs
 ORDER BY asset_installs.coding_agent, asset_installs.path;
 
+-- name: count_asset_installs()$
+-- How many installations are recorded: what a migration says that it leaves out.
+-- returns: int
+-- plan: primary key
+-- scan: asset_installs (a handful of rows)
+SELECT count(*) FROM asset_installs;
+
 -- name: upsert_asset_install(coding_agent, path, cafleet_version, now)!
 -- Record an installation; a second one at the same place takes the place of the first.
 -- params: coding_agent CodingAgent, path str, cafleet_version str, now str

@@ -1,11 +1,13 @@
--- name: get_schema_version()$
--- The newest applied migration: what the guard in front of every command compares.
--- returns: int | None
--- scan: schema_migrations (backwards along the primary key, left after the first row)
-SELECT schema_migrations.version
-FROM schema_migrations
-ORDER BY schema_migrations.version DESC
-LIMIT 1;
+-- name: get_ledger_extent()^
+-- How many migrations were applied, the oldest and the newest: what the guard in front of every
+-- command compares. They are gapless where the newest is as large as their number.
+-- returns: LedgerExtentRow
+-- scan: schema_migrations (one row per migration)
+SELECT
+    count(*) AS entries,
+    min(schema_migrations.version) AS oldest,
+    max(schema_migrations.version) AS newest
+FROM schema_migrations;
 
 -- name: list_applied_migrations()
 -- Every applied migration, for the comparison of checksums.

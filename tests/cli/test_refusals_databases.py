@@ -115,7 +115,7 @@ def contents(folder: Path) -> dict[str, bytes | None]:
 @pytest.mark.parametrize(
     ("spoil", "fragment"),
     [
-        (another_program, "has tables but is not one of cafleet's; nothing was changed"),
+        (another_program, "is not one of cafleet's; point CAFLEET_DATABASE_URL elsewhere"),
         (prose, "the file at {path} is not an SQLite database"),
         (torn, "the database at {path} is damaged"),
         (a_folder, "the database at {path} cannot be opened"),

@@ -16,7 +16,8 @@ from cafleet.store import queries
 from cafleet.store.migration_files import migrations
 from tests.harness.database import Database
 from tests.harness.program import Program, assert_refused
-from tests.harness.registry import Registry
+from tests.harness.registry import THEN, Registry
+from tests.harness.traces import trace
 from tests.sql.databases import migrate_to
 
 HEAD = queries.SCHEMA_VERSION
@@ -128,18 +129,35 @@ def emptied_ledger(registry: Registry) -> str:
 
 
 @pytest.mark.parametrize("spoil", [newer, another_edition, emptied_ledger])
-def test_the_second_half_runs_though_the_first_has_failed(
+def test_a_database_that_is_refused_gets_no_record_and_nothing_is_installed(
     cafleet: Program, registry: Registry, home: Path, spoil: Callable[[Registry], str]
 ) -> None:
     cafleet.environment["CAFLEET_DATABASE_URL"] = registry.url
     fragment = spoil(registry)
+    before = trace(registry.path.parent)
+    result = cafleet.run("setup")
+    assert_refused(result, 1, fragment)
+    assert result.stderr.endswith("; and in its assets half: it needs the database\n")
+    assert trace(registry.path.parent) == before
+    assert files(home) == {}
+
+
+def test_the_second_half_runs_where_the_database_is_ours_and_cannot_be_upgraded_now(
+    cafleet: Program, registry: Registry, home: Path
+) -> None:
+    cafleet.environment["CAFLEET_DATABASE_URL"] = registry.url
+    registry.rows("DROP TABLE waits")
+    registry.rows("DELETE FROM asset_installs")
+    newer_path = f"{home}/.codex"
+    registry.rows("INSERT INTO asset_installs VALUES ('codex', ?, '999.0', ?)", newer_path, THEN)
     done = cafleet.run("setup")
     assert done.exit_code == 1
     [line] = done.stderr.splitlines()
     assert line.startswith("Error: setup failed in its database half: ")
-    assert fragment in line
-    assert "assets half" not in line
-    assert [line.split()[0] for line in done.stdout.splitlines()] == ["claude", "codex", "opencode"]
+    assert "lacks table waits" in line
+    assert f"the assets in {newer_path} are those of cafleet 999.0, newer than this" in line
+    assert [line.split()[0] for line in done.stdout.splitlines()] == ["claude", "opencode"]
+    assert not (home / ".codex").exists()
     assert len(registry.rows(INSTALLS)) == 3
     assert (home / ".claude/skills/cafleet/SKILL.md").is_file()
 

@@ -53,14 +53,17 @@ EVERY = {
     "cafleet.settings",
     "cafleet.store",
     "cafleet.store.access",
+    "cafleet.store.catalogue",
     "cafleet.store.connection",
     "cafleet.store.failures",
     "cafleet.store.files",
     "cafleet.store.guard",
     "cafleet.store.queries",
+    "cafleet.store.recognition",
     "cafleet.store.repository",
     "cafleet.store.rows",
     "cafleet.store.turns",
+    "cafleet.store.untouched",
     "cafleet.texts",
 }
 MESSAGE = {

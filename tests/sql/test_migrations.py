@@ -466,7 +466,7 @@ def test_tables_of_another_program_are_refused(path: Path, journal_mode: str) ->
         conn.execute("CREATE TABLE members (member_id INTEGER PRIMARY KEY, name TEXT)")
         conn.execute("INSERT INTO members VALUES (1, 'theirs')")
     before = path.read_bytes()
-    with pytest.raises(SchemaError, match=r"has tables but is not one of cafleet's; nothing was"):
+    with pytest.raises(SchemaError, match=r"is not one of cafleet's; point"):
         setup(path)
     assert path.read_bytes() == before
     assert [entry.name for entry in path.parent.iterdir()] == [path.name]
@@ -477,7 +477,7 @@ def test_ledger_of_another_program_is_refused(path: Path) -> None:
         conn.execute("CREATE TABLE schema_migrations (version INTEGER PRIMARY KEY, dirty INTEGER)")
         conn.execute("INSERT INTO schema_migrations VALUES (20260102030405, 0)")
     before = path.read_bytes()
-    with pytest.raises(SchemaError, match=r"has tables but is not one of cafleet's; nothing was"):
+    with pytest.raises(SchemaError, match=r"is not one of cafleet's; point"):
         setup(path)
     with pytest.raises(SchemaError, match=r"is not one of cafleet's; point"):
         open_database(str(path))
@@ -531,8 +531,9 @@ def test_one_place_opens_database_files() -> None:
         for call in re.findall(r"sqlite3\.connect\(\s*([^,\s]+)", module.read_text("utf-8"))
     }
     assert opening == {
-        "cafleet/store/connection.py: _uri(path",
+        "cafleet/store/connection.py: sqlite_uri(path",
         'cafleet/store/reference.py: ":memory:"',
+        "cafleet/store/untouched.py: sqlite_uri(path",
     }
 
 

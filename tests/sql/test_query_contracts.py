@@ -82,11 +82,14 @@ COMPUTED = {
     "unreachable",
     "fault",
     "install_id",
+    "entries",
+    "oldest",
+    "newest",
 }
 
 
-# The predecessor's history is in no database of our own.
-@pytest.mark.parametrize("name", sorted(ROWS - {"PublishedVersionRow"}))
+# The histories of the published programs are in no database of our own.
+@pytest.mark.parametrize("name", sorted(ROWS - {"PublishedVersionRow", "AlembicRevisionRow"}))
 def test_each_field_of_a_row_is_traced_to_its_column(schema: sqlite3.Connection, name: str) -> None:
     row: type[Row] = getattr(rows, name)
     for field in set(row.__struct_fields__) - COMPUTED:
@@ -172,6 +175,8 @@ def in_use(tmp_path_factory: pytest.TempPathFactory) -> Iterator[sqlite3.Connect
     with opened(path) as conn:
         conn.execute(HISTORY)
         insert(conn, "refinery_schema_history", version=1, name="baseline")
+        conn.execute("CREATE TABLE alembic_version (version_num VARCHAR(32) NOT NULL PRIMARY KEY)")
+        insert(conn, "alembic_version", version_num="0006")
         conn.execute("UPDATE monitor_runtime SET pid = 1, started_at = 'u', last_tick_at = NULL")
         conn.execute("UPDATE member_placements SET screen = 'gone'")
         conn.execute("DROP INDEX idx_members_one_active_monitor_per_fleet")
@@ -262,4 +267,6 @@ def test_a_result_of_another_length_is_no_damage(
 
 
 def test_database_in_use_is_at_head(in_use: sqlite3.Connection) -> None:
-    assert queries.get_schema_version(in_use) == HEAD == queries.SCHEMA_VERSION
+    extent = queries.get_ledger_extent(in_use)
+    assert extent == rows.LedgerExtentRow(entries=HEAD, oldest=1, newest=HEAD)
+    assert HEAD == queries.SCHEMA_VERSION

@@ -151,7 +151,10 @@ def test_a_database_that_may_not_be_written_keeps_the_pane_untouched(
         wait_for_states(registry, "submitted")
         time.sleep(1.5)
         code, out, err = ended(loop)
-    refused = "the database cannot be written; check the permissions of the file and its folder"
+    refused = (
+        f"the database at {registry.path} cannot be written; check the permissions of the file and its "
+        "folder (SQLITE_READONLY: attempt to write a readonly database)"
+    )
     assert code == 0
     assert err == [f"delivery failed and is tried again: {refused}"]
     assert out == ["delivery: well again"]
