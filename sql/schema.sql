@@ -72,6 +72,13 @@ CREATE TABLE monitor_runtime (
     tick_seconds INTEGER NOT NULL DEFAULT 5
 , last_wake_at TEXT, wake_interval_seconds INTEGER, wake_requested_at TEXT, stopped_at TEXT);
 
+CREATE TABLE reserved_members (
+    member_id INTEGER PRIMARY KEY,
+    fleet_id INTEGER NOT NULL,
+    is_director INTEGER NOT NULL,
+    reserved_at TEXT NOT NULL
+);
+
 CREATE TABLE schema_migrations (
     version INTEGER PRIMARY KEY,
     file_name TEXT NOT NULL,
@@ -126,3 +133,5 @@ ON messages (owner_member_id, created_at)
 WHERE type = 'unicast';
 
 CREATE INDEX idx_messages_sent ON messages (from_member_id, created_at);
+
+CREATE INDEX idx_reserved_members_fleet ON reserved_members (fleet_id);

@@ -70,6 +70,11 @@ _TABLES = (
         read=queries.list_stored_waits,
     ),
     _Table(
+        name="reserved_members",
+        noun="reserved member",
+        read=queries.list_stored_reservations,
+    ),
+    _Table(
         name="monitor_runtime",
         noun="the loop of fleet",
         read=queries.list_stored_monitor_runtime,

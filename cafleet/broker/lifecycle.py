@@ -31,26 +31,69 @@ class OpenedPane(msgspec.Struct, frozen=True, kw_only=True):
     pane: str
 
 
+def reserve(conn: Connection, *, now: datetime) -> NewFleet:
+    """Mint the ids of a fleet that is about to be made. No other ever gets them, whatever becomes
+    of this one: its monitor's pane is told them before the fleet is committed."""
+    stamp = clock.stamp(now)
+    with transaction(conn):
+        fleet_id = queries.insert_fleet(conn, name="", now=stamp)
+        director_id, monitor_id = (
+            registration.insert(
+                conn,
+                fleet_id=fleet_id,
+                name="",
+                description="",
+                monitor=False,
+                placement=None,
+                pane=None,
+                now=now,
+            )
+            for _ in range(2)
+        )
+        # SQLite keeps the number that it gave out last (AUTOINCREMENT).
+        queries.delete_fleet_members(conn, fleet_id=fleet_id)
+        queries.delete_fleet(conn, fleet_id=fleet_id)
+        for member_id in (director_id, monitor_id):
+            queries.insert_reservation(
+                conn,
+                member_id=member_id,
+                fleet_id=fleet_id,
+                is_director=member_id == director_id,
+                now=stamp,
+            )
+    return NewFleet(fleet_id=fleet_id, director_member_id=director_id, monitor_member_id=monitor_id)
+
+
+def reserved_for_director(conn: Connection, *, fleet_id: int, member_id: int) -> bool | None:
+    """Whether an id was reserved for a Director; ``None`` if it was not reserved, or if the member has
+    been registered since."""
+    row = queries.find_reservation(conn, fleet_id=fleet_id, member_id=member_id)
+    return None if row is None else bool(row.is_director)
+
+
 def create(
     conn: Connection,
     *,
+    reserved: NewFleet,
     name: str,
     director: placements.PendingPlacement,
     director_pane: str,
-    spawn_monitor: Callable[[NewFleet], OpenedPane],
+    spawn_monitor: Callable[[], OpenedPane],
     now: datetime,
-) -> NewFleet:
-    """Make a fleet with its Director, in the given pane, and its monitor, in a pane that
-    ``spawn_monitor`` opens inside the transaction; what it raises undoes every row.
+) -> None:
+    """Make a fleet under its ``reserved`` ids, with its Director, in the given pane, and its monitor,
+    in a pane that ``spawn_monitor`` opens inside the transaction; what it raises undoes every row.
 
     Raises:
         RefusedError: a living fleet owns the Director's pane.
     """
     with transaction(conn):
         placements.refuse_owned_pane(conn, placement=director, pane=director_pane)
-        fleet_id = queries.insert_fleet(conn, name=name, now=clock.stamp(now))
-        director_id = registration.insert(
+        fleet_id = reserved.fleet_id
+        queries.insert_fleet_as(conn, fleet_id=fleet_id, name=name, now=clock.stamp(now))
+        registration.insert(
             conn,
+            member_id=reserved.director_member_id,
             fleet_id=fleet_id,
             name="Director",
             description="Root Director for this fleet",
@@ -59,8 +102,9 @@ def create(
             pane=director_pane,
             now=now,
         )
-        monitor_id = registration.insert(
+        registration.insert(
             conn,
+            member_id=reserved.monitor_member_id,
             fleet_id=fleet_id,
             name="monitor",
             description="Monitor member for this fleet",
@@ -69,24 +113,20 @@ def create(
             pane=None,
             now=now,
         )
-        queries.set_fleet_director(conn, fleet_id=fleet_id, director_member_id=director_id)
-        made = NewFleet(
-            fleet_id=fleet_id, director_member_id=director_id, monitor_member_id=monitor_id
+        queries.set_fleet_director(
+            conn, fleet_id=fleet_id, director_member_id=reserved.director_member_id
         )
-        opened = spawn_monitor(made)
+        queries.delete_reservations(conn, fleet_id=fleet_id)
+        opened = spawn_monitor()
         placements.place(
             conn,
-            member_id=monitor_id,
+            member_id=reserved.monitor_member_id,
             placement=msgspec.structs.replace(
-                director,
-                server_pid=opened.server_pid,
-                session=opened.session,
-                window=opened.window,
+                director, session=opened.session, window=opened.window
             ),
             pane=opened.pane,
             now=now,
         )
-    return made
 
 
 def delete(conn: Connection, *, fleet_id: int, now: datetime) -> tuple[int, list[MemberRecord]]:

@@ -86,16 +86,30 @@ def insert(
     placement: PendingPlacement | None,
     pane: str | None,
     now: datetime,
+    member_id: int | None = None,
 ) -> int:
-    """Insert a member and its placement, inside the caller's transaction; the member's id."""
-    member_id = queries.insert_member(
-        conn,
-        fleet_id=fleet_id,
-        name=name,
-        description=description,
-        now=clock.stamp(now),
-        member_card_json=write_card(name, description, monitor=monitor),
-    )
+    """Insert a member and its placement, inside the caller's transaction; the member's id, which
+    may have been reserved before."""
+    card = write_card(name, description, monitor=monitor)
+    if member_id is None:
+        member_id = queries.insert_member(
+            conn,
+            fleet_id=fleet_id,
+            name=name,
+            description=description,
+            now=clock.stamp(now),
+            member_card_json=card,
+        )
+    else:
+        queries.insert_member_as(
+            conn,
+            member_id=member_id,
+            fleet_id=fleet_id,
+            name=name,
+            description=description,
+            now=clock.stamp(now),
+            member_card_json=card,
+        )
     if placement is not None:
         placements.place(conn, member_id=member_id, placement=placement, pane=pane, now=now)
     return member_id

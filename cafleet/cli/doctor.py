@@ -6,6 +6,7 @@ from typing import Annotated
 
 import typer
 
+from cafleet.cli.arguments import filled
 from cafleet.cli.output import say
 from cafleet.cli.parser import Command
 
@@ -14,9 +15,26 @@ app = typer.Typer()
 
 @app.command("doctor", cls=Command)
 def doctor(
+    mend: Annotated[
+        str | None,
+        typer.Option(
+            "--mend",
+            parser=filled,
+            metavar="PANE",
+            help="Close this one of the orphan panes that the report lists; nothing else is done.",
+        ),
+    ] = None,
     json: Annotated[bool, typer.Option("--json", help="Print one line of JSON.")] = False,
 ) -> None:
     """Report on multiplexer, database and coding agents; exit 1 if there is any issue."""
+    if mend is not None:
+        from cafleet.operations.diagnosis import mend_pane
+        from cafleet.present.doctor_text import mended
+        from cafleet.present.wire import to_json
+
+        pane = mend_pane(mend)
+        say(to_json(pane) if json else mended(pane))
+        return
     from cafleet.operations.diagnosis import diagnose
     from cafleet.present.doctor_text import diagnosed
     from cafleet.present.wire import to_json

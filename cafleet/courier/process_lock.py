@@ -67,3 +67,8 @@ def is_held(path: str) -> bool:
 def loop_lock_path(database: str, fleet_id: int) -> str:
     """The lock file of a fleet's loop."""
     return f"{database}.loop-{fleet_id}.lock"
+
+
+def creation_lock_path(database: str, fleet_id: int) -> str:
+    """The lock file of the process that creates a fleet, until that is committed."""
+    return f"{database}.creation-{fleet_id}.lock"

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import os
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
 
 import msgspec
 
@@ -10,9 +12,11 @@ from cafleet import clock, settings
 from cafleet.agents import agent, default_monitor_prompt
 from cafleet.broker import fleets, lifecycle, members, placements
 from cafleet.broker.lifecycle import NewFleet, OpenedPane
+from cafleet.courier.process_lock import ProcessLock, creation_lock_path
 from cafleet.courier.starting import log_path, start
-from cafleet.errors import CafleetError, RefusedError
+from cafleet.errors import CafleetError, MultiplexerError, RefusedError
 from cafleet.operations.opening import Handover, Opening, add_remains
+from cafleet.operations.orphans import sweep
 from cafleet.operations.teardown import delete_fleet
 from cafleet.panes import CallerPane, Multiplexer, PaneTag, detect_caller, multiplexer, parse_tag
 from cafleet.records import CodingAgent, FleetRecord, MemberRecord, MemberStatus
@@ -104,54 +108,64 @@ def _make(
 ) -> NewFleet:
     mux = multiplexer(caller.backend, caller.socket)
     undo: list[Callable[[BaseException], None]] = []
-    begun: list[NewFleet] = []
-
-    def spawn(made: NewFleet) -> OpenedPane:
-        begun.append(made)
-        # Another may have made this pane its Director while this one waited for the write lock.
-        _refuse_tagged(conn, detect_caller(), database_id)
+    with _reserved(conn) as made:
+        sweep(conn, mux)
         tag = _tag(database_id, made.fleet_id, made.monitor_member_id)
         home_tag = _tag(database_id, made.fleet_id, made.director_member_id)
-        _sweep(mux, tag, home_tag)
         handover = Handover(mux, opening, tag, director_member_id=made.director_member_id)
-        undo.append(handover.undo)
-        opened = handover.open(caller.pane, limit=SPLIT_SECONDS)
-        undo.append(lambda failure: _untag(mux, caller.pane, failure))
-        mux.set_tag(caller.pane, home_tag)
-        return OpenedPane(
-            server_pid=opened.server_pid,
-            session=opened.session,
-            window=opened.window,
-            pane=opened.pane,
-        )
 
-    try:
-        return lifecycle.create(
-            conn,
-            name=name,
-            director=home,
-            director_pane=caller.pane,
-            spawn_monitor=spawn,
-            now=clock.utc_now(),
-        )
-    except BaseException as failure:
-        if begun and _is_committed(conn, begun[0], caller):
-            # A signal has come between the commit and here.
-            _take_back(conn, begun[0].fleet_id, failure)
+        def spawn() -> OpenedPane:
+            # Another may have made this pane its Director while this one waited for the write lock.
+            _refuse_tagged(conn, detect_caller(), database_id)
+            undo.append(handover.undo)
+            opened = handover.open(caller.pane, creating=True, limit=SPLIT_SECONDS)
+            undo.append(lambda failure: _untag(mux, caller.pane, failure))
+            mux.set_tag(caller.pane, home_tag, creating=True, director=True)
+            return OpenedPane(
+                server_pid=opened.server_pid,
+                session=opened.session,
+                window=opened.window,
+                pane=opened.pane,
+            )
+
+        try:
+            lifecycle.create(
+                conn,
+                reserved=made,
+                name=name,
+                director=home,
+                director_pane=caller.pane,
+                spawn_monitor=spawn,
+                now=clock.utc_now(),
+            )
+        except BaseException as failure:
+            if members.find(conn, member_id=made.director_member_id) is not None:
+                # A signal has come between the commit and here.
+                _take_back(conn, made.fleet_id, failure)
+                raise
+            # The transaction is rolled back and closed by now; only then are panes touched.
+            for step in reversed(undo):
+                step(failure)
             raise
-        # The transaction is rolled back and closed by now; only then are panes touched.
-        for step in reversed(undo):
-            step(failure)
-        raise
+        if handover.pane is not None:
+            # What is left on them means nothing once the ids are registered here.
+            with suppress(MultiplexerError):
+                mux.end_creation([caller.pane, handover.pane.pane])
+    return made
 
 
-def _is_committed(conn: Connection, made: NewFleet, caller: CallerPane) -> bool:
-    """Whether the Director's row is there: its id may have been minted again, for another pane."""
-    director = members.find(conn, member_id=made.director_member_id)
-    if director is None or director.placement is None:
-        return False
-    place = director.placement
-    return (place.mux_socket, place.mux_pane_id) == (caller.socket, caller.pane)
+@contextmanager
+def _reserved(conn: Connection) -> Iterator[NewFleet]:
+    """The ids of a new fleet, and a lock by which others see that its creation is under way."""
+    made = lifecycle.reserve(conn, now=clock.utc_now())
+    lock = ProcessLock(creation_lock_path(settings.database_path(), made.fleet_id))
+    lock.acquire()
+    try:
+        yield made
+    finally:
+        with suppress(OSError):
+            os.unlink(lock.path)
+        lock.release()
 
 
 def _start_loop(conn: Connection, fleet_id: int) -> int:
@@ -176,16 +190,6 @@ def _take_back(conn: Connection, fleet_id: int, failure: BaseException) -> None:
 
 def _tag(database_id: str, fleet_id: int, member_id: int) -> PaneTag:
     return PaneTag(database_id=database_id, fleet_id=fleet_id, member_id=member_id)
-
-
-def _sweep(mux: Multiplexer, monitor_tag: PaneTag, director_tag: PaneTag) -> None:
-    """Close the monitor's pane that a bootstrap has left which ended before its commit, and free the
-    pane it was called from: its ids are minted again."""
-    for pane, text in mux.tagged_panes().items():
-        if text == monitor_tag.text():
-            mux.kill(pane, missing_ok=True)
-        elif text == director_tag.text():
-            mux.set_tag(pane, None)
 
 
 def _untag(mux: Multiplexer, pane: str, failure: BaseException) -> None:

@@ -14,9 +14,11 @@ from cafleet.errors import CafleetError
 from cafleet.operations.agent_checks import check_agents
 from cafleet.operations.findings import DatabaseFindings, Diagnosis
 from cafleet.operations.findings import MultiplexerFindings as Multiplexer
-from cafleet.operations.fleet_checks import FleetFindings, check_fleets
+from cafleet.operations.fleet_checks import FleetFindings, check_fleets, known_servers
+from cafleet.operations.orphans import MendedPane, mend
 from cafleet.panes import CallerPane, detect_caller, multiplexer, sign_of
 from cafleet.store.connection import connect
+from cafleet.store.guard import open_database
 from cafleet.store.inspection import Inspection, inspect
 from cafleet.store.recognition import HEAD
 from cafleet.store.rows import AssetInstallRow
@@ -27,8 +29,8 @@ _NO_INSTALLS: _Installs = ([], [])
 
 def diagnose() -> Diagnosis:
     """Look at the multiplexer, the database and the coding agents; never raises, changes nothing."""
-    caller, multiplexer_found = _check_multiplexer()
-    database, installs = _check_database(caller)
+    caller, multiplexer_found, warnings = _check_multiplexer()
+    database, installs = _check_database(caller, warnings)
     agents = check_agents(*installs)
     issues = [multiplexer_found.ok, database.ok, *(agent.error is None for agent in agents.agents)]
     return Diagnosis(
@@ -39,18 +41,42 @@ def diagnose() -> Diagnosis:
     )
 
 
-def _check_multiplexer() -> tuple[CallerPane | None, Multiplexer]:
+def mend_pane(pane: str) -> MendedPane:
+    """Close an orphan pane on one of the servers that `doctor` looks at.
+
+    Raises:
+        RefusedError: it is no orphan.
+        CafleetError: the database cannot be used, or the server cannot be reached.
+    """
     try:
         caller = detect_caller()
-        path = multiplexer(caller.backend, caller.socket).variable(caller.pane, "PATH")
+    except CafleetError:
+        caller = None
+    with closing(open_database(settings.database_path())) as conn:
+        return mend(conn, known_servers(conn, caller), pane)
+
+
+def _check_multiplexer() -> tuple[CallerPane | None, Multiplexer, list[str]]:
+    """The calling pane, what is found of it, and what else is to be known of its server."""
+    try:
+        caller = detect_caller()
+        path = multiplexer(caller.backend, caller.socket).variable(caller.pane, "PATH") or ""
     except CafleetError as failure:
-        return None, Multiplexer(ok=False, error=str(failure))
-    if shutil.which("cafleet", path=path or "") is None:
+        return None, Multiplexer(ok=False, error=str(failure)), []
+    own_path = os.environ.get("PATH", "")
+    # tmux gives a pane the PATH of who opens it, whatever the server's own is.
+    if shutil.which("cafleet", path=own_path) is None:
         error = (
-            f"cafleet is not on the PATH that {caller.backend} gives to new panes ({path}), so agents "
-            f"cannot call it; put it into one of these folders, or restart the server with another PATH"
+            f"cafleet is not on this PATH ({own_path}), which the panes get that cafleet opens from here, "
+            f"so their agents cannot call it; put it into one of these folders"
         )
-        return caller, Multiplexer(ok=False, error=error)
+        return caller, Multiplexer(ok=False, error=error), []
+    warnings = []
+    if shutil.which("cafleet", path=path) is None:
+        warnings.append(
+            f"cafleet is not on the PATH that {caller.backend} gives to panes that you open yourself "
+            f"({path}), a Director's for instance; panes that cafleet opens from here find it"
+        )
     sign = sign_of(caller.backend)
     found = Multiplexer(
         ok=True,
@@ -61,15 +87,15 @@ def _check_multiplexer() -> tuple[CallerPane | None, Multiplexer]:
         presence_var=sign,
         presence_value=os.environ.get(sign),
     )
-    return caller, found
+    return caller, found, warnings
 
 
 def _check_database(
-    caller: CallerPane | None,
+    caller: CallerPane | None, warnings_before: Sequence[str]
 ) -> tuple[DatabaseFindings, _Installs]:
     path, inspection = _inspect()
     errors = [] if inspection.error is None else [inspection.error]
-    warnings = _warnings(inspection)
+    warnings = [*warnings_before, *_warnings(inspection)]
     fleets = FleetFindings()
     installs = _NO_INSTALLS
     if path is not None and inspection.schema_version == HEAD:

@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
-
 from cafleet.broker import fleets, members, monitor
 from cafleet.courier.liveness import is_running
 from cafleet.courier.starting import is_server_listening
 from cafleet.errors import CafleetError, IntegrityError
 from cafleet.operations.findings import Courier, CourierState, OrphanPane
-from cafleet.panes import CallerPane, Multiplexer, PaneTag, multiplexer, parse_tag
-from cafleet.records import Backend, MemberStatus
+from cafleet.operations.orphans import orphans_on
+from cafleet.panes import CallerPane, Multiplexer, multiplexer
+from cafleet.records import Backend
 from cafleet.store import Connection
 
 
@@ -49,13 +48,13 @@ def check_fleets(conn: Connection, database: str, caller: CallerPane | None) -> 
                 f"the multiplexer server of fleet {fleet_id} cannot be reached, so it has no courier; "
                 f"start that server, or end the fleet with `cafleet fleet delete {fleet_id}`"
             )
-    for server in _servers(conn, ids, caller):
-        for orphan in _orphans(conn, server):
+    for server in known_servers(conn, caller):
+        for orphan in orphans_on(conn, server):
             found.orphans.append(orphan)
             found.warnings.append(
                 f"pane {orphan.pane_id} is tagged for member {orphan.member_id} of fleet "
-                f"{orphan.fleet_id}, which is not active; close it with: tmux -S {orphan.socket} "
-                f"kill-pane -t '{orphan.pane_id}'"
+                f"{orphan.fleet_id}, which is not active or has another pane; close it with "
+                f"`cafleet doctor --mend '{orphan.pane_id}'` (server: {orphan.socket})"
             )
     return found
 
@@ -71,14 +70,12 @@ def _courier(conn: Connection, database: str, fleet_id: int) -> CourierState:
     return CourierState.UNREACHABLE
 
 
-def _servers(
-    conn: Connection, fleet_ids: Iterable[int], caller: CallerPane | None
-) -> list[Multiplexer]:
+def known_servers(conn: Connection, caller: CallerPane | None) -> list[Multiplexer]:
     """The caller's server, or tmux's default one, and those of the fleets' Directors."""
     places: list[tuple[Backend, str | None]] = [
         (Backend.TMUX, None) if caller is None else (caller.backend, caller.socket)
     ]
-    for fleet_id in fleet_ids:
+    for fleet_id in fleets.living_ids(conn):
         try:
             placement = members.active_director(conn, fleet_id=fleet_id).placement
         except CafleetError:
@@ -93,30 +90,3 @@ def _servers(
             continue
         servers[server.socket] = server
     return list(servers.values())
-
-
-def _orphans(conn: Connection, server: Multiplexer) -> Iterator[OrphanPane]:
-    try:
-        tagged = server.tagged_panes() if server.is_listening() else {}
-    except CafleetError:
-        return
-    ours = fleets.database_id(conn)
-    for pane, text in tagged.items():
-        tag = parse_tag(text)
-        if tag is not None and tag.database_id == ours and not _is_active(conn, tag):
-            yield OrphanPane(
-                socket=server.socket, pane_id=pane, fleet_id=tag.fleet_id, member_id=tag.member_id
-            )
-
-
-def _is_active(conn: Connection, tag: PaneTag) -> bool:
-    try:
-        member = members.find(conn, member_id=tag.member_id)
-    except IntegrityError:
-        # It cannot be known to have left; its row is told of with its fleet's.
-        return True
-    return (
-        member is not None
-        and member.status is MemberStatus.ACTIVE
-        and member.fleet_id == tag.fleet_id
-    )

@@ -40,8 +40,8 @@ class Handover:
         self._database = settings.database_path()
         self.pane: NewPane | None = None
 
-    def open(self, beside: str, *, limit: float) -> NewPane:
-        """Open the pane; ``limit`` is in seconds.
+    def open(self, beside: str, *, limit: float, creating: bool = False) -> NewPane:
+        """Open the pane; ``limit`` is in seconds, ``creating`` says that its fleet is not committed.
 
         Raises:
             UsageError: the prompt has a broken or unknown placeholder.
@@ -64,6 +64,7 @@ class Handover:
             tag=self._tag,
             title=f"{self._opening.display_name} (member {self._tag.member_id}, fleet {self._tag.fleet_id})",
             cwd=cwd,
+            creating=creating,
             limit=limit,
         )
         return self.pane

@@ -9,7 +9,7 @@ from __future__ import annotations
 from cafleet.panes.choice import detect_backend, detect_caller, multiplexer, sign_of
 from cafleet.panes.command import ARGV_LIMIT_BYTES, command_bytes
 from cafleet.panes.identity import PaneTag, belongs, parse_tag
-from cafleet.panes.interface import CallerPane, Multiplexer, NewPane, SplitError
+from cafleet.panes.interface import CallerPane, Multiplexer, NewPane, SplitError, Spot
 from cafleet.panes.locks import pane_lock, pane_lock_path
 
 __all__ = [
@@ -19,6 +19,7 @@ __all__ = [
     "NewPane",
     "PaneTag",
     "SplitError",
+    "Spot",
     "belongs",
     "command_bytes",
     "detect_backend",

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from contextlib import suppress
 
 from cafleet.errors import MultiplexerError, PaneGoneError
-from cafleet.panes.identity import PaneTag
+from cafleet.panes.identity import CREATING_OPTION, DIRECTOR_OPTION, PaneTag
 from cafleet.panes.pictures import TAG_OPTION
 from cafleet.panes.runner import LIMIT, run
 from cafleet.panes.script import is_pane_id, pane_gone
@@ -14,27 +15,45 @@ from cafleet.panes.script import is_pane_id, pane_gone
 _ABSENT = ("can't find pane", "no such pane")
 
 
-def set_tag(socket: str, pane: str, tag: PaneTag | None) -> None:
+def set_tag(socket: str, pane: str, tag: PaneTag | None, *, creating: bool, director: bool) -> None:
     """See :meth:`cafleet.panes.interface.Multiplexer.set_tag`."""
-    value = ["-u", TAG_OPTION] if tag is None else [TAG_OPTION, tag.text()]
-    _command(socket, pane, ["set-option", "-p", "-t", pane, *value], LIMIT)
+    option = ["set-option", "-p", "-t", pane]
+    text = None if tag is None else tag.text()
+    values = {
+        # The tag goes first and comes last, so that the others never stand without it.
+        TAG_OPTION: text,
+        CREATING_OPTION: "on" if tag is not None and creating else None,
+        DIRECTOR_OPTION: "on" if tag is not None and director else None,
+    }
+    commands = [
+        [*option, "-u", name] if value is None else [*option, name, value]
+        for name, value in values.items()
+    ]
+    _command(socket, pane, *(commands if tag is None else reversed(commands)))
+
+
+def end_creation(socket: str, panes: Sequence[str]) -> None:
+    """See :meth:`cafleet.panes.interface.Multiplexer.end_creation`."""
+    for pane in panes:
+        with suppress(PaneGoneError):
+            _command(socket, pane, ["set-option", "-p", "-u", "-t", pane, CREATING_OPTION])
 
 
 def kill(socket: str, pane: str, *, missing_ok: bool, limit: float = LIMIT) -> None:
     """See :meth:`cafleet.panes.interface.Multiplexer.kill`."""
     try:
-        _command(socket, pane, ["kill-pane", "-t", pane], limit)
+        _command(socket, pane, ["kill-pane", "-t", pane], limit=limit)
     except PaneGoneError:
         if not missing_ok:
             raise
 
 
-def _command(socket: str, pane: str, words: Sequence[str], limit: float) -> None:
+def _command(socket: str, pane: str, *commands: Sequence[str], limit: float = LIMIT) -> None:
     # Anything but an id would be looked up as the name of a session or a window.
     if not is_pane_id(pane):
         raise pane_gone(pane)
-    answer = run(socket, words, limit=limit)
+    answer = run(socket, *commands, limit=limit)
     if any(sign in answer.err for sign in _ABSENT):
         raise pane_gone(pane)
     if answer.status:
-        raise MultiplexerError(f"tmux refused {words[0]} ({answer.err}); see its message")
+        raise MultiplexerError(f"tmux refused {commands[0][0]} ({answer.err}); see its message")

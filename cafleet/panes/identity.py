@@ -7,6 +7,10 @@ import msgspec
 from cafleet.screens import Picture
 from cafleet.settings import decimal
 
+# Pane options beside the tag's own; what they say is told by cafleet.panes.interface.Spot.
+CREATING_OPTION = "@cafleet_creating"
+DIRECTOR_OPTION = "@cafleet_director"
+
 
 class PaneTag(msgspec.Struct, frozen=True, kw_only=True):
     """What a pane carries once it has joined a fleet.

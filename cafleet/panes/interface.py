@@ -35,6 +35,31 @@ class NewPane(msgspec.Struct, frozen=True, kw_only=True):
     window: str
 
 
+class Spot(msgspec.Struct, frozen=True, kw_only=True):
+    """A pane and its window. Sizes are in cells; ``index`` is the pane's number in the window, and
+    ``room`` the window's height without the rows of the panes' titles.
+
+    ``active`` is the pane that has the window's focus, ``shown`` a window that some client shows.
+    ``creating`` and ``director`` are what else was written on a tagged pane: that the creation of its
+    fleet is not committed, and that it is a Director's.
+    """
+
+    pane: str
+    index: int
+    columns: int
+    height: int
+    active: bool
+    session_id: str
+    window: str
+    shown: bool
+    width: int
+    room: int
+    zoomed: bool
+    tag: str
+    creating: bool
+    director: bool
+
+
 class SplitError(MultiplexerError):
     """No pane for a member.
 
@@ -79,14 +104,16 @@ class Multiplexer(Protocol):
         tag: PaneTag,
         title: str,
         cwd: str,
+        creating: bool = False,
         limit: float = 5.0,
     ) -> NewPane:
         """Open a pane near ``beside`` that runs ``argv`` in ``cwd``; it is tagged from the first moment.
 
         It stays when its program ends, for people to read, until it is killed. No shell parses
-        ``argv``; ``env`` is added to what the server gives every pane; ``title`` is shown to people.
-        The focus stays where it is. ``limit`` (seconds) holds for the whole of it; only the closing
-        of a pane after a failure may come on top.
+        ``argv``; ``env`` is added to what the server gives every pane; ``title`` is shown to people;
+        ``creating`` is written on it, see :class:`Spot`. The focus stays where it is. ``limit``
+        (seconds) holds for the whole of it; only the closing of a pane after a failure may come on
+        top.
 
         Raises:
             SplitError: there is no pane, and it says what is left.
@@ -94,11 +121,21 @@ class Multiplexer(Protocol):
         """
         ...
 
-    def set_tag(self, pane: str, tag: PaneTag | None) -> None:
-        """Write ``tag`` on the pane, or take off what is there.
+    def set_tag(
+        self, pane: str, tag: PaneTag | None, *, creating: bool = False, director: bool = False
+    ) -> None:
+        """Write ``tag`` on the pane with what else a :class:`Spot` tells, or take off all of it.
 
         Raises:
             PaneGoneError: the pane is absent.
+            MultiplexerError: the server cannot be reached.
+        """
+        ...
+
+    def end_creation(self, panes: Sequence[str]) -> None:
+        """Take ``creating`` off the panes, those that are absent apart.
+
+        Raises:
             MultiplexerError: the server cannot be reached.
         """
         ...
@@ -143,6 +180,14 @@ class Multiplexer(Protocol):
 
     def tagged_panes(self) -> dict[str, str]:
         """Every tagged pane of the server with the text of its tag.
+
+        Raises:
+            MultiplexerError: the server cannot be reached.
+        """
+        ...
+
+    def survey(self) -> list[Spot]:
+        """All panes of the server, those of a window in the order of their layout.
 
         Raises:
             MultiplexerError: the server cannot be reached.

@@ -10,8 +10,8 @@ from collections.abc import Sequence
 
 import msgspec
 
+from cafleet.panes.interface import Spot
 from cafleet.panes.script import pane_gone
-from cafleet.panes.survey import Spot
 
 # What a member's pane should have, and below what a look at it says nothing (columns, rows).
 COMFORTABLE = (80, 15)

@@ -11,7 +11,7 @@ from contextlib import suppress
 from cafleet.errors import MultiplexerError, MultiplexerTimeoutError, PaneGoneError
 from cafleet.panes.command import ARGV_LIMIT_BYTES, command_bytes, started, variables
 from cafleet.panes.control import kill
-from cafleet.panes.identity import PaneTag
+from cafleet.panes.identity import CREATING_OPTION, PaneTag
 from cafleet.panes.interface import NewPane, SplitError
 from cafleet.panes.layout import SMALLEST, Place, choose
 from cafleet.panes.locks import layout_lock
@@ -45,11 +45,13 @@ def open_pane(
     tag: PaneTag,
     title: str,
     cwd: str,
+    creating: bool,
     limit: float,
 ) -> NewPane:
     """See :meth:`cafleet.panes.interface.Multiplexer.split`."""
     _check(argv, env, cwd, tag)
     server = LimitedServer(socket, limit=limit, cwd=cwd)
+    options = _options(tag, creating=creating)
     pane: str | None = None
     place: Place | None = None
     try:
@@ -59,8 +61,8 @@ def open_pane(
             place = choose(spots, beside, fleet=tag.fleet(), name=f"cafleet-{tag.fleet_id}")
             # Until the pane's id is known, which takes no longer than a limit.
             with signals_held():
-                pane = _open(server, place, env, argv, tag)
-            _furnish(server, pane, place, tag, title)
+                pane = _open(server, place, env, argv, options)
+            _furnish(server, pane, place, options, title)
         return _settled(server, pane, tag, argv[0])
     except MultiplexerError as error:
         if pane is None or place is None:
@@ -93,7 +95,7 @@ def _open(
     place: Place,
     env: Mapping[str, str],
     argv: Sequence[str],
-    tag: PaneTag,
+    options: Mapping[str, str],
 ) -> str:
     """Open the pane, and tag it in the same call of tmux; its id.
 
@@ -105,11 +107,11 @@ def _open(
         SplitError: tmux refused, or it did not name the pane, and nobody can tell whether there is one.
     """
     marks = Marks.draw()
-    command, *options = place.command
-    opening = [command, "-t", place.target, *options, "-d", "-P", "-F", marks.format(["pane_id"])]
+    command, *words = place.command
+    opening = [command, "-t", place.target, *words, "-d", "-P", "-F", marks.format(["pane_id"])]
     opening += [*variables(env), "--", *started(argv, server.cwd, marks.record)]
     is_it = f"#{{m:*{marks.record}*,#{{pane_start_command}}}}"
-    write = " ; ".join(map(shlex.join, _options(place.opened, tag)))
+    write = " ; ".join(map(shlex.join, _set(place.opened, options)))
     try:
         answer = server.chain(opening, ["if-shell", "-F", "-t", place.opened, is_it, write])
     except MultiplexerTimeoutError as error:
@@ -131,23 +133,26 @@ def _unknown(message: str) -> SplitError:
     return failure
 
 
-def _options(pane: str, tag: PaneTag) -> list[list[str]]:
-    """Say whose the pane is, keep it when its program ends, and its window's name from the program."""
-    option = ["set-option", "-p", "-t", pane]
-    return [
-        [*option, TAG_OPTION, tag.text()],
-        [*option, "remain-on-exit", "on"],
-        [*option, "allow-rename", "off"],
-    ]
+def _options(tag: PaneTag, *, creating: bool) -> dict[str, str]:
+    """What is set on the pane: whose it is, that it stays when its program ends, and that the program
+    has no say in the window's name."""
+    options = {TAG_OPTION: tag.text(), "remain-on-exit": "on", "allow-rename": "off"}
+    return options | ({CREATING_OPTION: "on"} if creating else {})
 
 
-def _furnish(server: LimitedServer, pane: str, place: Place, tag: PaneTag, title: str) -> None:
+def _set(pane: str, options: Mapping[str, str]) -> list[list[str]]:
+    return [["set-option", "-p", "-t", pane, name, value] for name, value in options.items()]
+
+
+def _furnish(
+    server: LimitedServer, pane: str, place: Place, options: Mapping[str, str], title: str
+) -> None:
     """Give the pane its options and its title, and arrange its window.
 
     What tmux refuses here is not judged yet: most often the pane has vanished already.
     """
     # Where a hook has moved the pane, these were not set when it was opened.
-    server.chain(*_options(pane, tag), ["select-pane", "-t", pane, "-T", plain(title)])
+    server.chain(*_set(pane, options), ["select-pane", "-t", pane, "-T", plain(title)])
     for command, *words in place.arrangement:
         server.cmd(command, *words)
 

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import msgspec
-
 from cafleet.errors import MultiplexerError
+from cafleet.panes.identity import CREATING_OPTION, DIRECTOR_OPTION
+from cafleet.panes.interface import Spot
 from cafleet.panes.pictures import TAG_OPTION
 from cafleet.panes.runner import LIMIT, run
 from cafleet.panes.script import Marks
@@ -12,30 +12,20 @@ from cafleet.panes.script import Marks
 _NAMES = (
     "pane_id",
     "pane_index",
+    "pane_width",
     "pane_height",
+    "pane_active",
     "session_id",
     "window_id",
+    "window_active_clients",
     "window_width",
     "window_height",
     "window_zoomed_flag",
     "pane-border-status",
     TAG_OPTION,
+    CREATING_OPTION,
+    DIRECTOR_OPTION,
 )
-
-
-class Spot(msgspec.Struct, frozen=True, kw_only=True):
-    """A pane and its window; ``index`` is its number in there. Sizes are in cells, ``room`` is without
-    the rows of the panes' titles."""
-
-    pane: str
-    index: int
-    height: int
-    session_id: str
-    window: str
-    width: int
-    room: int
-    zoomed: bool
-    tag: str
 
 
 def survey(socket: str, *, limit: float = LIMIT) -> list[Spot]:
@@ -61,11 +51,16 @@ def _spot(values: dict[str, str]) -> Spot:
     return Spot(
         pane=values["pane_id"],
         index=int(values["pane_index"]),
+        columns=int(values["pane_width"]),
         height=int(values["pane_height"]),
+        active=values["pane_active"] == "1",
         session_id=values["session_id"],
         window=values["window_id"],
+        shown=values["window_active_clients"] not in ("", "0"),
         width=int(values["window_width"]),
         room=int(values["window_height"]) - titled,
         zoomed=values["window_zoomed_flag"] == "1",
         tag=values[TAG_OPTION],
+        creating=bool(values[CREATING_OPTION]),
+        director=bool(values[DIRECTOR_OPTION]),
     )

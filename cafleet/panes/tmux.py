@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 from cafleet.errors import MultiplexerError
 from cafleet.panes import capture, control, environment, pictures, typist
 from cafleet.panes.identity import PaneTag
-from cafleet.panes.interface import NewPane
+from cafleet.panes.interface import NewPane, Spot
 from cafleet.panes.survey import survey
 from cafleet.screens import Picture
 
@@ -65,17 +65,31 @@ class Tmux:
         tag: PaneTag,
         title: str,
         cwd: str,
+        creating: bool = False,
         limit: float = 5.0,
     ) -> NewPane:
         # libtmux takes as long to import as all the rest of a command.
         from cafleet.panes.split import open_pane
 
         return open_pane(
-            self._socket, beside, env=env, argv=argv, tag=tag, title=title, cwd=cwd, limit=limit
+            self._socket,
+            beside,
+            env=env,
+            argv=argv,
+            tag=tag,
+            title=title,
+            cwd=cwd,
+            creating=creating,
+            limit=limit,
         )
 
-    def set_tag(self, pane: str, tag: PaneTag | None) -> None:
-        control.set_tag(self._socket, pane, tag)
+    def set_tag(
+        self, pane: str, tag: PaneTag | None, *, creating: bool = False, director: bool = False
+    ) -> None:
+        control.set_tag(self._socket, pane, tag, creating=creating, director=director)
+
+    def end_creation(self, panes: Sequence[str]) -> None:
+        control.end_creation(self._socket, panes)
 
     def kill(self, pane: str, *, missing_ok: bool) -> None:
         control.kill(self._socket, pane, missing_ok=missing_ok)
@@ -97,7 +111,10 @@ class Tmux:
         return capture.capture(self._socket, panes, lines=lines, ansi=ansi)
 
     def tagged_panes(self) -> dict[str, str]:
-        return {spot.pane: spot.tag for spot in survey(self._socket) if spot.tag}
+        return {spot.pane: spot.tag for spot in self.survey() if spot.tag}
+
+    def survey(self) -> list[Spot]:
+        return survey(self._socket)
 
     def variable(self, pane: str, name: str) -> str | None:
         return environment.variable(self._socket, pane, name)

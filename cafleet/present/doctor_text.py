@@ -18,6 +18,7 @@ if TYPE_CHECKING:
         Diagnosis,
         MultiplexerFindings,
     )
+    from cafleet.operations.orphans import MendedPane
 
 _NO_VERSION = "no version"
 _COLUMNS = ("agent", "path", "source", "setup")
@@ -38,6 +39,11 @@ def diagnosed(found: Diagnosis) -> str:
         issues,
     ]
     return "\n".join(lines)
+
+
+def mended(pane: MendedPane) -> str:
+    """What became of an orphan pane."""
+    return f"pane {visible(pane.pane_id)} {pane.outcome}"
 
 
 def _head(ok: bool, title: str, text: str) -> str:

@@ -43,18 +43,20 @@ from cafleet.store.rows import (
     OwingRow,
     PaneOwnerRow,
     PublishedVersionRow,
+    ReservationRow,
     RuntimeFaultRow,
     SchemaObjectRow,
     StoredMemberRow,
     StoredMessageRow,
     StoredPlacementRow,
+    StoredReservationRow,
     StoredWaitRow,
     TrackedMessageRow,
     WaitRow,
     WakeTargetRow,
 )
 
-SCHEMA_VERSION = 13
+SCHEMA_VERSION = 14
 
 
 def list_alembic_revisions(
@@ -299,6 +301,48 @@ def insert_fleet(
     return found
 
 
+def insert_fleet_as(
+    conn: Connection,
+    *,
+    fleet_id: int,
+    name: str,
+    now: str,
+) -> int:
+    """A new fleet under the id that was reserved for it.
+
+    Source: sql/queries/fleets.sql:43.
+    """
+    return change(
+        conn,
+        "fleets",
+        "insert_fleet_as",
+        {
+            "fleet_id": fleet_id,
+            "name": name,
+            "now": now,
+        },
+    )
+
+
+def delete_fleet(
+    conn: Connection,
+    *,
+    fleet_id: int,
+) -> int:
+    """Take a fleet back in the transaction that made it: its id alone was wanted.
+
+    Source: sql/queries/fleets.sql:49, by primary key.
+    """
+    return change(
+        conn,
+        "fleets",
+        "delete_fleet",
+        {
+            "fleet_id": fleet_id,
+        },
+    )
+
+
 def set_fleet_director(
     conn: Connection,
     *,
@@ -307,7 +351,7 @@ def set_fleet_director(
 ) -> int:
     """Name the root Director, once, in the transaction that makes the fleet.
 
-    Source: sql/queries/fleets.sql:43, by primary key.
+    Source: sql/queries/fleets.sql:56, by primary key.
     """
     return change(
         conn,
@@ -328,7 +372,7 @@ def mark_fleet_deleted(
 ) -> int:
     """Soft-delete a fleet; 0 rows when it was deleted before.
 
-    Source: sql/queries/fleets.sql:51, by primary key.
+    Source: sql/queries/fleets.sql:64, by primary key.
     """
     return change(
         conn,
@@ -350,7 +394,7 @@ def list_stored_fleets(
 ) -> list[FleetRow]:
     """Every row with every column, a page at a time: what `cafleet db check` decodes.
 
-    Source: sql/queries/fleets.sql:59, by primary key.
+    Source: sql/queries/fleets.sql:72, by primary key.
     """
     return many(
         conn,
@@ -373,7 +417,7 @@ def list_fleet_faults(
 ) -> list[FleetFaultRow]:
     """The fleets among these ids that break a rule, each with the first one that it breaks.
 
-    Source: sql/queries/fleets.sql:75, by idx_members_fleet_status, primary key.
+    Source: sql/queries/fleets.sql:88, by idx_members_fleet_status, primary key.
     """
     return many(
         conn,
@@ -784,6 +828,55 @@ def insert_member(
     return found
 
 
+def insert_member_as(
+    conn: Connection,
+    *,
+    member_id: int,
+    fleet_id: int,
+    name: str,
+    description: str,
+    now: str,
+    member_card_json: str,
+) -> int:
+    """A new active member under the id that was reserved for it.
+
+    Source: sql/queries/members.sql:238.
+    """
+    return change(
+        conn,
+        "members",
+        "insert_member_as",
+        {
+            "member_id": member_id,
+            "fleet_id": fleet_id,
+            "name": name,
+            "description": description,
+            "now": now,
+            "member_card_json": member_card_json,
+        },
+    )
+
+
+def delete_fleet_members(
+    conn: Connection,
+    *,
+    fleet_id: int,
+) -> int:
+    """Take members back in the transaction that made them and their fleet: their ids alone were
+    wanted.
+
+    Source: sql/queries/members.sql:252, by idx_members_fleet_status.
+    """
+    return change(
+        conn,
+        "members",
+        "delete_fleet_members",
+        {
+            "fleet_id": fleet_id,
+        },
+    )
+
+
 def mark_member_deregistered(
     conn: Connection,
     *,
@@ -792,7 +885,7 @@ def mark_member_deregistered(
 ) -> int:
     """Take a member off the active ones; 0 rows when it was not among them.
 
-    Source: sql/queries/members.sql:238, by primary key.
+    Source: sql/queries/members.sql:259, by primary key.
     """
     return change(
         conn,
@@ -813,7 +906,7 @@ def mark_fleet_members_deregistered(
 ) -> int:
     """Deregister every active member of a fleet that ends; the count is what the command reports.
 
-    Source: sql/queries/members.sql:246, by idx_members_fleet_status.
+    Source: sql/queries/members.sql:267, by idx_members_fleet_status.
     """
     return change(
         conn,
@@ -832,7 +925,7 @@ def list_duplicate_monitors(
     """The active monitors of fleets that have more than one: what stops the step to schema 8. Why
     CASE: only it promises that a card is not parsed before it is known to be JSON.
 
-    Source: sql/queries/members.sql:254, by idx_members_fleet_status.
+    Source: sql/queries/members.sql:275, by idx_members_fleet_status.
     """
     return many(
         conn,
@@ -848,7 +941,7 @@ def list_unreadable_cards(
 ) -> list[MonitorClaimRow]:
     """The active members whose card is not JSON, which no index over the card can take.
 
-    Source: sql/queries/members.sql:286.
+    Source: sql/queries/members.sql:307.
     """
     return many(
         conn,
@@ -867,7 +960,7 @@ def list_active_member_ids(
     """The ids alone, for whoever reads the members one by one so that one bad row spoils no other;
     an unknown status is such a row.
 
-    Source: sql/queries/members.sql:299, by idx_members_fleet_status.
+    Source: sql/queries/members.sql:320, by idx_members_fleet_status.
     """
     return many(
         conn,
@@ -889,7 +982,7 @@ def list_stored_members(
 ) -> list[StoredMemberRow]:
     """Every row with every column, a page at a time: what `cafleet db check` decodes.
 
-    Source: sql/queries/members.sql:311, by primary key.
+    Source: sql/queries/members.sql:332, by primary key.
     """
     return many(
         conn,
@@ -912,7 +1005,7 @@ def list_member_faults(
 ) -> list[MemberFaultRow]:
     """The members among these ids that break a rule, each with the first one that it breaks.
 
-    Source: sql/queries/members.sql:330, by primary key.
+    Source: sql/queries/members.sql:351, by primary key.
     """
     return many(
         conn,
@@ -1858,6 +1951,96 @@ def list_published_versions(
         "list_published_versions",
         PublishedVersionRow,
         {},
+    )
+
+
+def insert_reservation(
+    conn: Connection,
+    *,
+    member_id: int,
+    fleet_id: int,
+    is_director: int,
+    now: str,
+) -> int:
+    """Reserve the id of a member that is about to be told it.
+
+    Source: sql/queries/reserved_members.sql:1.
+    """
+    return change(
+        conn,
+        "reserved_members",
+        "insert_reservation",
+        {
+            "member_id": member_id,
+            "fleet_id": fleet_id,
+            "is_director": is_director,
+            "now": now,
+        },
+    )
+
+
+def find_reservation(
+    conn: Connection,
+    *,
+    member_id: int,
+    fleet_id: int,
+) -> ReservationRow | None:
+    """The reservation of an id whose member was never registered, if there is one.
+
+    Source: sql/queries/reserved_members.sql:7, by primary key.
+    """
+    return one(
+        conn,
+        "reserved_members",
+        "find_reservation",
+        ReservationRow,
+        {
+            "member_id": member_id,
+            "fleet_id": fleet_id,
+        },
+    )
+
+
+def delete_reservations(
+    conn: Connection,
+    *,
+    fleet_id: int,
+) -> int:
+    """The members of a new fleet are registered.
+
+    Source: sql/queries/reserved_members.sql:19, by idx_reserved_members_fleet.
+    """
+    return change(
+        conn,
+        "reserved_members",
+        "delete_reservations",
+        {
+            "fleet_id": fleet_id,
+        },
+    )
+
+
+def list_stored_reservations(
+    conn: Connection,
+    *,
+    after_id: int,
+    until_id: int,
+    limit: int,
+) -> list[StoredReservationRow]:
+    """Every row with every column, a page at a time: what `cafleet db check` decodes.
+
+    Source: sql/queries/reserved_members.sql:26, by primary key.
+    """
+    return many(
+        conn,
+        "reserved_members",
+        "list_stored_reservations",
+        StoredReservationRow,
+        {
+            "after_id": after_id,
+            "until_id": until_id,
+            "limit": limit,
+        },
     )
 
 

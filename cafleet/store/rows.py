@@ -408,6 +408,19 @@ class StoredWaitRow(WaitRow, frozen=True, kw_only=True):
     started_at: str
 
 
+class ReservationRow(Row, frozen=True, kw_only=True):
+    table: ClassVar[str] = "reserved_members"
+    key: ClassVar[str] = "member_id"
+
+    member_id: _Id
+    fleet_id: _Id
+    is_director: Annotated[int, msgspec.Meta(ge=0, le=1)]
+
+
+class StoredReservationRow(ReservationRow, frozen=True, kw_only=True):
+    reserved_at: str
+
+
 class MonitorRuntimeRow(MonitorRuntime, Row, frozen=True, kw_only=True):
     """A tick below one second would spin, so it is no value of its column."""
 

@@ -40,6 +40,19 @@ INSERT INTO fleets (name, created_at)
 VALUES (:name, :now)
 RETURNING fleet_id;
 
+-- name: insert_fleet_as(fleet_id, name, now)!
+-- A new fleet under the id that was reserved for it.
+-- params: fleet_id int, name str, now str
+INSERT INTO fleets (fleet_id, name, created_at)
+VALUES (:fleet_id, :name, :now);
+
+-- name: delete_fleet(fleet_id)!
+-- Take a fleet back in the transaction that made it: its id alone was wanted.
+-- params: fleet_id int
+-- plan: primary key
+DELETE FROM fleets
+WHERE fleet_id = :fleet_id;
+
 -- name: set_fleet_director(fleet_id, director_member_id)!
 -- Name the root Director, once, in the transaction that makes the fleet.
 -- params: fleet_id int, director_member_id int

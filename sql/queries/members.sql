@@ -235,6 +235,27 @@ INSERT INTO members (fleet_id, name, description, status, registered_at, member_
 VALUES (:fleet_id, :name, :description, 'active', :now, :member_card_json)
 RETURNING member_id;
 
+-- name: insert_member_as(member_id, fleet_id, name, description, now, member_card_json)!
+-- A new active member under the id that was reserved for it.
+-- params: member_id int, fleet_id int, name str, description str, now str, member_card_json str
+INSERT INTO members (
+    member_id,
+    fleet_id,
+    name,
+    description,
+    status,
+    registered_at,
+    member_card_json
+)
+VALUES (:member_id, :fleet_id, :name, :description, 'active', :now, :member_card_json);
+
+-- name: delete_fleet_members(fleet_id)!
+-- Take members back in the transaction that made them and their fleet: their ids alone were wanted.
+-- params: fleet_id int
+-- plan: idx_members_fleet_status
+DELETE FROM members
+WHERE fleet_id = :fleet_id;
+
 -- name: mark_member_deregistered(member_id, now)!
 -- Take a member off the active ones; 0 rows when it was not among them.
 -- params: member_id int, now str

@@ -59,6 +59,7 @@ def crowd(registry: Registry) -> Registry:
         THEN,
         LATER,
     )
+    registry.rows("INSERT INTO reserved_members VALUES (9, 9, 1, ?)", THEN)
     registry.rows(
         "INSERT INTO monitor_runtime VALUES (1, 77, ?, ?, 5, NULL, 600, NULL, NULL)", THEN, THEN
     )
@@ -144,6 +145,9 @@ DAMAGES: list[tuple[str, str, Any, int, str]] = [
     ("waits", "started_at", "x", 1, "'x'"),
     ("waits", "until_at", "x", 1, "'x'"),
     ("waits", "lock_file", b"x", 1, "b'x'"),
+    ("reserved_members", "fleet_id", "x", 9, "'x'"),
+    ("reserved_members", "is_director", 2, 9, "2"),
+    ("reserved_members", "reserved_at", "x", 9, "'x'"),
     ("monitor_runtime", "pid", "x", 1, "'x'"),
     ("monitor_runtime", "started_at", "x", 1, "'x'"),
     ("monitor_runtime", "last_tick_at", "x", 1, "'x'"),
@@ -201,7 +205,7 @@ def test_an_id_below_1_is_named(crowd: Registry) -> None:
         for _, column, kind, *_ in crowd.rows(f"PRAGMA table_info({table})")
         if column.endswith("_id") and kind == "INTEGER"
     ]
-    assert len(ids) == 17
+    assert len(ids) == 19
     with closing(crowd.connect()) as conn:
         for table, column in ids:
             for value in (0, -5):

@@ -372,7 +372,7 @@ def test_couriers_and_orphans(
             "member_id": gone.member_id,
         }
     ]
-    assert f"kill-pane -t '{gone.pane}'" in found["database"]["warnings"][0]
+    assert f"`cafleet doctor --mend '{gone.pane}'`" in found["database"]["warnings"][0]
     assert found["database"]["ok"] is True
 
 
@@ -383,12 +383,37 @@ def test_the_panes_of_a_deleted_fleet_are_listed_with_what_closes_them(
     pane = fleet.director.pane
     left = [seat.pane for seat in fleet.seats if seat.pane != pane]
     text = cafleet.run("doctor", pane=pane).ok().stdout
-    lines = re.findall(r"^  ! pane .*; close it with: tmux (.*)$", text, re.MULTILINE)
+    lines = re.findall(r"^  ! pane .*; close it with `cafleet (.*)` .*$", text, re.MULTILINE)
     for line in lines:
-        tmux_server.run(*shlex.split(line)[2:])
+        said = cafleet.run(*shlex.split(line), pane=pane).ok().stdout
+        assert said == f"pane {shlex.split(line)[-1]} closed\n"
     assert [shlex.split(line)[-1] for line in lines] == left
     assert tmux_server.panes() == [pane]
     assert "close it with" not in cafleet.run("doctor", pane=pane).ok().stdout
+
+
+def test_only_an_orphan_is_closed_by_its_name(
+    cafleet: Program, fleet: Fleet, database: Database, tmux_server: TmuxServer
+) -> None:
+    home = fleet.director.pane
+    mine = tmux_server.split(home)
+    for pane in (home, fleet.recipient.pane, mine, "%999", "main", "", "; kill-server"):
+        before = tmux_server.panes()
+        refused = cafleet.run("doctor", "--mend", pane, pane=home)
+        assert refused.exit_code == (1 if pane else 2)
+        assert tmux_server.panes() == before
+    # Somebody whom this database does not know, as after an older backup was restored.
+    tag = tmux_server.ask(fleet.recipient.pane, "#{@cafleet}").rpartition(":")[0]
+    tmux_server.run("set-option", "-p", "-t", mine, "@cafleet", f"{tag}:9999")
+    outcome = cafleet.run("doctor", "--mend", mine, "--json", pane=home).json()
+    assert outcome == {"pane_id": mine, "outcome": "closed"}
+    assert mine not in tmux_server.panes()
+    # A person's own agent runs in a Director's pane, whatever became of the fleet.
+    database.rows("UPDATE fleets SET deleted_at = registered_at FROM members")
+    database.rows("UPDATE members SET status = 'deregistered'")
+    outcome = cafleet.run("doctor", "--mend", home, "--json", pane=home).json()
+    assert outcome == {"pane_id": home, "outcome": "untagged"}
+    assert tmux_server.ask(home, "#{@cafleet}") == ""
 
 
 def test_a_fleet_whose_server_is_gone(cafleet: Program, registry: Registry) -> None:

@@ -214,6 +214,17 @@ def in_use(tmp_path_factory: pytest.TempPathFactory) -> Iterator[sqlite3.Connect
             until_at="t",
             lock_file="/tmp/lock",
         )
+        # A fleet of nobody, as it is for a moment while ids are reserved.
+        insert(conn, "fleets", fleet_id=29, created_at="t")
+        for number in range(1, 30):
+            insert(
+                conn,
+                "reserved_members",
+                member_id=number,
+                fleet_id=number,
+                is_director=1,
+                reserved_at="t",
+            )
     with closing(connect(str(path))) as conn:
         yield conn
 

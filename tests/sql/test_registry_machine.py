@@ -93,12 +93,14 @@ class RegistryMachine(RuleBasedStateMachine):
     def create_fleet(self) -> int:
         self.tick()
         number = len(self.model.people)
-        made = lifecycle.create(
+        made = lifecycle.reserve(self.conn, now=self.now)
+        lifecycle.create(
             self.conn,
+            reserved=made,
             name="f",
             director=HOME,
             director_pane=f"%{number + 100}",
-            spawn_monitor=lambda _: lifecycle.OpenedPane(
+            spawn_monitor=lambda: lifecycle.OpenedPane(
                 server_pid=1, session="main", window="@0", pane=f"%{number + 101}"
             ),
             now=self.now,

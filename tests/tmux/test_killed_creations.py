@@ -52,6 +52,14 @@ class Killing:
         self._database_file = database.path.read_bytes()
         self._known: set[str] = set()
 
+    def tags(self) -> dict[str, str]:
+        """All panes and their tags."""
+        return self._panes()
+
+    def told(self) -> set[int]:
+        """The member ids that panes were told."""
+        return {int(tag.rpartition(":")[2]) for tag in self._panes().values() if tag}
+
     def _panes(self) -> dict[str, str]:
         lines = self.server.run("list-panes", "-a", "-F", "#{pane_id} #{@cafleet}").splitlines()
         return {pane: tag for pane, _, tag in (line.partition(" ") for line in lines)}
@@ -113,22 +121,31 @@ def test_a_fleet_whose_creation_is_killed_is_whole_or_not_there(
         left = killing.count("fleets")
         rows = [killing.count("members"), killing.count("member_placements")]
         assert rows == ([2, 2] if left else [0, 0])
-        untagged = [pane for pane, tag in killing.new_panes().items() if not tag]
-        assert len(untagged) <= 1
-        # Somebody else may well be the next.
+        told = killing.told()
+        new = killing.new_panes()
+        assert all(new.values()), "a pane without its tag"
+        before = [*new]
+        # Doctor finds what is nobody's.
+        said = json.loads(cafleet.run("doctor", "--json", pane=other).stdout)["database"]
+        assert {each["pane_id"] for each in said["orphan_panes"]} == (
+            set() if left else {pane for pane, tag in killing.tags().items() if tag}
+        )
+        # Somebody else may well be the next. That closes what nobody was told of, and frees its home.
         made = cafleet.run(*FLEET, pane=other).json()
-        assert made["fleet_id"] == left + 1
+        assert made["fleet_id"] > left
+        ids = {made["director"]["member_id"], made["monitor"]["member_id"]}
+        assert not ids & told
+        monitor = made["monitor"]["placement"]["mux_pane_id"]
+        assert sorted([monitor, *(before if left else [])]) == sorted(killing.new_panes())
         if left:
             cafleet.run("fleet", "delete", "1", "--kill-panes").ok()
         again = cafleet.run(*FLEET, pane=home).json()
-        ends = [
-            made["monitor"]["placement"]["mux_pane_id"],
-            again["monitor"]["placement"]["mux_pane_id"],
-        ]
-        assert sorted([*ends, *untagged]) == sorted(killing.new_panes())
+        ends = [monitor, again["monitor"]["placement"]["mux_pane_id"]]
+        assert sorted(ends) == sorted(killing.new_panes())
         for fleet_id in (made["fleet_id"], again["fleet_id"]):
             cafleet.run("fleet", "delete", str(fleet_id), "--kill-panes").ok()
-        wait_for(lambda: [*killing.new_panes()] == untagged, "the panes are closed")
+        wait_for(lambda: not killing.new_panes(), "the panes are closed")
+        assert [*killing.database.path.parent.glob("*.creation-*")] == [] or not left
 
     assert killing.run(FLEET, check) > 30
 

@@ -174,6 +174,7 @@ def test_only_windows_of_the_fleet_are_divided(
         return Spot(
             pane=pane, index=0, height=room, session_id="$0", window=at, width=width, room=room,
             zoomed=zoomed, tag=tags[owner],
+            columns=width, active=False, shown=False, creating=False, director=False,
         )  # fmt: skip
 
     home = spot("%0", "@0", "theirs")

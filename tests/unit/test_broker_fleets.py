@@ -14,27 +14,41 @@ from tests.harness.registry import HOME, NOW, THEN, Registry
 
 
 def test_a_fleet_is_made_whole_or_not_at_all(registry: Registry, conn: sqlite3.Connection) -> None:
-    def spawn(made: lifecycle.NewFleet) -> lifecycle.OpenedPane:
-        assert (made.fleet_id, made.director_member_id, made.monitor_member_id) == (1, 1, 2)
+    def spawn() -> lifecycle.OpenedPane:
         if failing:
             raise RefusedError("no pane")
         return lifecycle.OpenedPane(server_pid=1, session="main", window="@1", pane="%1")
 
-    def create() -> lifecycle.NewFleet:
-        return lifecycle.create(
-            conn, name="f", director=HOME, director_pane="%0", spawn_monitor=spawn, now=NOW
+    def create(made: lifecycle.NewFleet) -> None:
+        lifecycle.create(
+            conn,
+            reserved=made,
+            name="f",
+            director=HOME,
+            director_pane="%0",
+            spawn_monitor=spawn,
+            now=NOW,
         )
 
+    first = lifecycle.reserve(conn, now=NOW)
+    assert (first.fleet_id, first.director_member_id, first.monitor_member_id) == (1, 1, 2)
     before = registry.dump()
     failing = True
     with pytest.raises(RefusedError, match="no pane"):
-        create()
+        create(first)
     assert registry.dump() == before
     assert not conn.in_transaction
+    # Nobody else is given the ids, which its pane may have been told.
+    for member_id, director in ((1, True), (2, False), (3, None)):
+        found = lifecycle.reserved_for_director(conn, fleet_id=1, member_id=member_id)
+        assert found is director
     failing = False
-    made = create()
+    made = lifecycle.reserve(conn, now=NOW)
+    assert (made.fleet_id, made.director_member_id, made.monitor_member_id) == (2, 3, 4)
+    create(made)
+    assert registry.rows("SELECT member_id FROM reserved_members") == [(1,), (2,)]
     fleet = fleets.get(conn, fleet_id=made.fleet_id)
-    assert (fleet.name, fleet.created_at, fleet.director_member_id) == ("f", THEN, 1)
+    assert (fleet.name, fleet.created_at, fleet.director_member_id) == ("f", THEN, 3)
     assert registry.rows("SELECT name, description FROM members") == [
         ("Director", "Root Director for this fleet"),
         ("monitor", "Monitor member for this fleet"),
@@ -42,7 +56,7 @@ def test_a_fleet_is_made_whole_or_not_at_all(registry: Registry, conn: sqlite3.C
     assert registry.rows(
         "SELECT member_id, mux_socket, mux_window_id, mux_pane_id, coding_agent"
         " FROM member_placements"
-    ) == [(1, "/tmp/s", "@0", "%0", "claude"), (2, "/tmp/s", "@1", "%1", "claude")]
+    ) == [(3, "/tmp/s", "@0", "%0", "claude"), (4, "/tmp/s", "@1", "%1", "claude")]
 
 
 def test_deleting_a_fleet_ends_it_once(registry: Registry, conn: sqlite3.Connection) -> None:
