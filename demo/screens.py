@@ -89,7 +89,8 @@ def _hanging(text: str, first: str, columns: int) -> Iterable[str]:
 
 def claude(view: View) -> Frame:
     """Claude Code: the transcript, the composer between two rules, a status line under it."""
-    above = [row for voice, text in view.transcript for row in _claude_entry(view, voice, text)]
+    above = [f"\x1b[38;5;174m▝▜█████▛▘{_RESET}  {_GREY}{view.title}{_RESET}", ""]
+    above += [row for voice, text in view.transcript for row in _claude_entry(view, voice, text)]
     if view.question:
         return _claude_question(view, above)
     rows = _composer(view, view.columns - 3)
@@ -138,6 +139,9 @@ def _claude_work(view: View) -> Iterable[str]:
         glyph = "·✢✳✶✻✽"[int(view.working * 2) % 6]
         yield f"\x1b[38;5;174m{glyph} Actualizing…{_RESET}"
         yield ""
+    elif view.transcript:
+        yield f"{_GREY}✻ Worked for 1s{_RESET}"
+        yield ""
     for text in view.queued:
         line = visible(text).replace("\n", " ")
         yield f"  {_CLAUDE_TURN}{clip(line, view.columns - 6)}{_RESET}"
@@ -166,7 +170,8 @@ def _claude_question(view: View, above: list[str]) -> Frame:
 
 def codex(view: View) -> Frame:
     """Codex: the composer near the bottom behind ``›``, two status lines under it."""
-    above = [row for voice, text in view.transcript for row in _codex_entry(view, voice, text)]
+    above = ["", f"  {_BOLD}>_ OpenAI Codex{_RESET} (v0.171.0)", f"     {view.folder}", ""]
+    above += [row for voice, text in view.transcript for row in _codex_entry(view, voice, text)]
     if view.question:
         return _codex_question(view, above)
     rows = _composer(view, view.columns - 3)
@@ -210,6 +215,9 @@ def _codex_work(view: View) -> Iterable[str]:
     if view.working is not None:
         interrupt = f"{_RESET}{_BOLD}esc{_RESET}{_DIM} to interrupt)"
         yield f"{_DIM}◦{_RESET} {_DIM}Working ({int(view.working)}s • {interrupt}"
+        yield ""
+    elif view.transcript:
+        yield f"{_DIM}  Worked for 1s • 14:41"
         yield ""
     if view.queued:
         hint = "(press esc to interrupt and send immediately)"

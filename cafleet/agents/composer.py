@@ -1,7 +1,8 @@
 """Finding the composer on a screen, the field that an agent's user types into.
 
 Transcripts quote composers, so the lowest one counts, and `judge` asks besides that the cursor
-stands where it would if that one were in use.
+stands where it would if that one were in use. A glyph alone is found as a composer too, since what
+is typed there must be seen, but only one that has all that its agent draws around it is `whole`.
 """
 
 from __future__ import annotations
@@ -10,16 +11,17 @@ import re
 from itertools import pairwise
 from typing import NamedTuple
 
-import msgspec
-
 from cafleet.agents.cells import Row
 from cafleet.agents.cues import Cues
-from cafleet.agents.typed import muted_colour, typed_text
+from cafleet.agents.typed import SEPARATOR, muted_colour, typed_text
 from cafleet.screens import Picture
 from cafleet.texts import is_blank
 
 # How many lines an agent's status takes below its composer, at most.
 STATUS_ROWS = 4
+# The columns before the text: the glyph and a space, or a box's bar and its padding.
+_INSET = 2
+_BOX_INSET = 3
 # Where the bar of a box meets the line below it.
 _CORNER = "╹"
 _CHOICE = re.compile(r"\s*(?P<mark>\S)\s{0,2}\d{1,3}[.)](?:\s|$)")
@@ -29,8 +31,10 @@ class Composer(NamedTuple):
     """Rows ``top`` to ``bottom`` hold its text; the frame begins at row ``outer`` (if none, ``top``).
 
     ``text`` is what its user typed, rows joined by line feeds. From row ``below`` on, text is the
-    agent's. ``left`` and ``right`` are the columns that belong to the composer and to the transcript
-    above it, half open.
+    agent's, from ``status`` on its status lines. ``left`` and ``right`` are the columns that belong
+    to the composer and to the transcript above it, half open. ``whole`` says that the frame is all
+    there. ``start`` is the cell of its first character, x and y, where the cursor stands when it is
+    empty.
     """
 
     outer: int
@@ -40,6 +44,9 @@ class Composer(NamedTuple):
     below: int
     left: int = 0
     right: int | None = None
+    whole: bool = False
+    start: tuple[int, int] = (-1, -1)
+    status: int = 0
 
 
 def find(rows: list[Row], picture: Picture, cues: Cues) -> Composer | None:
@@ -69,8 +76,22 @@ def _between_rules(rows: list[Row], picture: Picture, cues: Cues) -> Composer | 
         if lower - upper > 1 and _begins(rows[upper + 1], cues):
             top, bottom = upper + 1, lower - 1
             text = typed_text(rows, range(top, bottom + 1), picture, cues)
-            return Composer(upper, top, bottom, text, below=lower)
+            whole = all(_width(rows[at]) >= picture.columns for at in (upper, lower))
+            return Composer(
+                upper,
+                top,
+                bottom,
+                text,
+                below=lower,
+                whole=whole,
+                start=(_INSET, top),
+                status=lower + 1,
+            )
     return None
+
+
+def _width(row: Row) -> int:
+    return len(row.text) if row.text.isascii() else len(row.cells())
 
 
 def _is_rule(text: str, mark: str) -> bool:
@@ -108,7 +129,7 @@ def _bare(rows: list[Row], picture: Picture, cues: Cues) -> Composer | None:
     if not all(row.text for row in rows[top : bottom + 1]) or rows[top].cells()[0].style.background:
         return None
     text = typed_text(rows, range(top, bottom + 1), picture, cues)
-    return Composer(top, top, bottom, text, below=bottom + 1)
+    return Composer(top, top, bottom, text, below=bottom + 1, status=bottom + 1)
 
 
 def _overgrown(rows: list[Row], picture: Picture, cues: Cues) -> Composer | None:
@@ -121,7 +142,7 @@ def _overgrown(rows: list[Row], picture: Picture, cues: Cues) -> Composer | None
     if not 0 <= picture.cursor_y < rule or not all(is_blank(row.text[:2]) for row in indented):
         return None
     text = typed_text(rows, range(rule), picture, cues)
-    return Composer(0, 0, rule - 1, text, below=0) if text else None
+    return Composer(0, 0, rule - 1, text, below=0, status=rule + 1) if text else None
 
 
 def _plain(rows: list[Row], picture: Picture, cues: Cues) -> Composer | None:
@@ -136,7 +157,18 @@ def _plain(rows: list[Row], picture: Picture, cues: Cues) -> Composer | None:
     text = typed_text(rows, range(top, bottom + 1), picture, cues)
     if not text and _scrolled(rows[top : last + 1], cues):
         text = "…"
-    return Composer(top, top, max(bottom, min(picture.cursor_y, last)), text, below=bottom + 1)
+    # The row above is blank, and so is the one between it and the status.
+    whole = top > 0 and not rows[top - 1].text and bottom + 1 < last and not rows[bottom + 1].text
+    return Composer(
+        top,
+        top,
+        max(bottom, min(picture.cursor_y, last)),
+        text,
+        below=bottom + 1,
+        whole=whole,
+        start=(_INSET, top),
+        status=bottom + 1,
+    )
 
 
 def _plain_end(rows: list[Row], top: int, last: int, picture: Picture, cues: Cues) -> int:
@@ -186,16 +218,22 @@ def _box(rows: list[Row], picture: Picture, cues: Cues) -> Composer | None:
         if not top <= picture.cursor_y <= bottom:
             return None
         text = typed_text(rows, range(top, bottom + 1), picture, cues, left)
-        return Composer(top, top, bottom, text, below=top, left=left)
+        return Composer(top, top, bottom, text, below=top, left=left, status=bottom + 1)
     width = len(closing) - left - 1 - len(closing[left + 1 :].lstrip(cues.rule))
     right = left + 1 + width if width else None
     inner = range(top, bottom + 1)
+    muted = ""
+    whole = False
     if _has_footer(rows, inner, left, right, picture):
         inner = inner[:-1]
-        faint = cues.faint | muted_colour(rows[bottom].cells()[left + 1 : right])
-        cues = msgspec.structs.replace(cues, faint=faint)
-    text = typed_text(rows, inner, picture, cues, left, right)
-    return Composer(top, top, bottom, text, below=bottom + 1, left=left, right=right)
+        footer = rows[bottom].cells()[left + 1 : right]
+        muted = muted_colour(footer)
+        whole = any(cell.text == SEPARATOR for cell in footer)
+    text = typed_text(rows, inner, picture, cues, left, right, muted)
+    start = (left + _BOX_INSET, top + 1)
+    return Composer(
+        top, top, bottom, text, bottom + 1, left, right, whole, start, status=bottom + 2
+    )
 
 
 def _indent(row: Row) -> int:

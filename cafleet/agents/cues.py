@@ -16,6 +16,7 @@ from cafleet.records import CodingAgent
 
 USER_FILE = "~/.config/cafleet/cues.toml"
 _LARGEST_FILE = 65_536
+_RESTING = "resting"
 
 Phrase = Annotated[str, msgspec.Meta(min_length=1, max_length=100, pattern=r"^\S(.*\S)?$")]
 PasteMark = Annotated[str, msgspec.Meta(min_length=2, max_length=100, pattern=r"^\S")]
@@ -47,6 +48,15 @@ class Cues(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
     working: tuple[Phrase, ...]
     spinners: frozenset[Glyph]
     unfinished: tuple[Phrase, ...]
+    elsewhere: tuple[Phrase, ...]
+    finished: tuple[Phrase, ...]
+    turns: tuple[Phrase, ...]
+    overlays: tuple[Phrase, ...]
+    resting: tuple[Phrase, ...]
+    idle: tuple[Phrase, ...]
+    status: tuple[Phrase, ...]
+    placeholders: tuple[Phrase, ...]
+    programs: tuple[Phrase, ...]
 
 
 class _File(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -56,9 +66,35 @@ class _File(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
     opencode: list[dict[str, Any]] = []
 
 
+def current_cues(agent: CodingAgent) -> Cues:
+    """The cues of ``agent`` in its newest known version, as the user's file has them now.
+
+    Raises:
+        SettingError: as by :func:`cues_for`.
+    """
+    stamp = _stamp(os.path.expanduser(USER_FILE))
+    if _stamps.get(agent) != stamp:
+        cues_for.cache_clear()
+        _stamps.update(dict.fromkeys(CodingAgent, stamp))
+    return cues_for(agent)
+
+
+# What the user's file was when the cues that are kept were read.
+_stamps: dict[CodingAgent, tuple[str, int, int, int]] = {}
+
+
+def _stamp(path: str) -> tuple[str, int, int, int]:
+    """What changes when the file is written, replaced, or another one."""
+    try:
+        found = os.stat(path)
+    except OSError:
+        return path, 0, 0, 0
+    return path, found.st_ino, found.st_size, found.st_mtime_ns
+
+
 @functools.cache
 def cues_for(agent: CodingAgent, version: str | None = None) -> Cues:
-    """The cues of ``agent`` in ``version``, or in its newest known version; read once per process.
+    """The cues of ``agent`` in ``version``, or in its newest known version; read once.
 
     Raises:
         SettingError: the user's file cannot be read or says something unusable.
@@ -70,13 +106,22 @@ def cues_for(agent: CodingAgent, version: str | None = None) -> Cues:
         data = _read(path)
         if data is not None:
             own = _parse(data)
-            known = known | own.common | _entry(own, agent, version)
+            for table in (own.common, _entry(own, agent, version)):
+                known = known | _added(known, table)
         return msgspec.convert(known, Cues)
     except (OSError, ValueError, RecursionError) as error:
         reason = " ".join(str(error).split()) or type(error).__name__
         raise SettingError(
             f"the file {path} holds no usable cues ({reason}); correct it or remove it"
         ) from error
+
+
+def _added(known: dict[str, Any], own: dict[str, Any]) -> dict[str, Any]:
+    """The user's keys, what the user knows at rest added to what is known already."""
+    lines = own.get(_RESTING)
+    if not isinstance(lines, list):
+        return own
+    return own | {_RESTING: [*known[_RESTING], *lines]}
 
 
 def _read(path: str) -> bytes | None:

@@ -3,15 +3,26 @@
 The evidence is asked for in a fixed order, and the first that holds decides. Everything is found
 relative to the composer: what stands above it belongs to the transcript, which may quote any
 question, status line or composer, and counts for nothing.
+
+*Rest* is what is left only when everything is known: a composer with all that its agent always
+draws around it, empty, the cursor at its start, and around it no line but those that the cues know
+at rest. Where the processes of the pane can be seen, the agent's own has to be in the foreground.
 """
 
 from __future__ import annotations
 
-from cafleet.agents.cells import Row, Style, parse
+from cafleet.agents.cells import Row, parse
 from cafleet.agents.composer import STATUS_ROWS, Composer, find, is_choice
-from cafleet.agents.cues import Cues, cues_for
+from cafleet.agents.cues import USER_FILE, Cues, current_cues
+from cafleet.agents.patterns import found, generalised
+from cafleet.agents.presence import is_shell, of_agent, only_shells
+from cafleet.agents.surroundings import Surroundings, read
 from cafleet.records import CodingAgent, ScreenState
-from cafleet.screens import Look, Picture
+from cafleet.screens import Look, Picture, Process
+
+# So much of an unknown line is quoted.
+_QUOTED_CHARACTERS = 80
+_QUOTED_LINES = 3
 
 
 def judge(picture: Picture, agent: CodingAgent, *, cues: Cues | None = None) -> Look:
@@ -23,54 +34,132 @@ def judge(picture: Picture, agent: CodingAgent, *, cues: Cues | None = None) -> 
     Raises:
         SettingError: no ``cues`` are given and the user's file of cues is unusable.
     """
-    cues = cues_for(agent) if cues is None else cues
-    return _outside(picture, cues) or _inside(picture, cues)
+    cues = current_cues(agent) if cues is None else cues
+    look = _outside(picture, cues)
+    if look is not None:
+        return look
+    look = _inside(picture, agent, cues)
+    if picture.foreground is None:
+        if is_shell(picture.command, cues) and look.state is ScreenState.UNKNOWN:
+            return _shell(picture)
+        return look
+    return _process_fault(picture.foreground, agent, cues) or look
 
 
 def _outside(picture: Picture, cues: Cues) -> Look | None:
     """What can be said without reading the screen."""
-    command = picture.command.removeprefix("-").rpartition("/")[2]
     if picture.dead:
-        return Look(state=ScreenState.GONE, cue="the program in the pane has ended")
+        return _unknown("the program in the pane has ended", ScreenState.GONE)
     if picture.in_mode:
-        return Look(state=ScreenState.BLOCKED, cue="the pane is in copy mode or another mode")
+        return _unknown("the pane is in copy mode or another mode", ScreenState.BLOCKED)
     if picture.input_off:
-        return Look(state=ScreenState.BLOCKED, cue="input to the pane is switched off")
-    if command in cues.shells:
-        return Look(state=ScreenState.SHELL, cue=f"{command} is running in the pane")
+        return _unknown("input to the pane is switched off", ScreenState.BLOCKED)
+    if is_shell(picture.command, cues) and (
+        picture.foreground is not None and only_shells(picture.foreground, cues)
+    ):
+        return _shell(picture)
     if picture.columns < cues.columns or picture.rows < cues.rows:
-        return Look(
-            state=ScreenState.UNKNOWN,
-            cue=f"the pane is smaller than {cues.columns}×{cues.rows}",
-        )
+        if picture.foreground is None and is_shell(picture.command, cues):
+            return _shell(picture)
+        return _unknown(f"the pane is smaller than {cues.columns}×{cues.rows}")
     return None
 
 
-def _inside(picture: Picture, cues: Cues) -> Look:
+def _shell(picture: Picture) -> Look:
+    name = picture.command.removeprefix("-").rpartition("/")[2]
+    return _unknown(f"{name} is running in the pane", ScreenState.SHELL)
+
+
+def _unknown(cue: str, state: ScreenState = ScreenState.UNKNOWN) -> Look:
+    return Look(state=state, cue=cue)
+
+
+def _process_fault(seen: tuple[Process, ...], agent: CodingAgent, cues: Cues) -> Look | None:
+    """What the processes in the foreground say against all that the screen may show."""
+    for process in seen:
+        if process.stopped:
+            return _unknown(
+                f"{process.name} is stopped (process {process.pid}); "
+                f"let it go on with: kill -CONT {process.pid}"
+            )
+    if not seen or of_agent(seen, cues):
+        return None
+    names = ", ".join(dict.fromkeys(process.name for process in seen))
+    return _unknown(f"{agent} is not in the foreground of the pane, {names} is")
+
+
+def _inside(picture: Picture, agent: CodingAgent, cues: Cues) -> Look:
     rows = parse(picture.screen)
     composer = find(rows, picture, cues)
-    if composer is not None and not _in_use(rows, composer, picture):
+    if composer is not None and not _in_use(rows, composer, picture, cues):
         composer = None
     if asked := _question(rows if composer is None else rows[composer.below :], cues):
         above = _above_choice(rows, cues) if composer is None else _transcript(rows, composer, cues)
         return Look(state=ScreenState.AWAITING, cue=asked, transcript=above)
     if composer is None:
-        return Look(state=ScreenState.UNKNOWN, cue="no composer in use is on the screen")
+        return _unknown("no composer in use is on the screen")
+    around = read(rows, composer, picture.columns, cues)
+    transcript = _transcript(rows, composer, cues)
+    if around.elsewhere:
+        return Look(state=ScreenState.UNKNOWN, cue=around.elsewhere, transcript=transcript)
     text = composer.text
-    if _found(cues.shell_mode, _below(rows, composer)):
+    if found(cues.shell_mode, _below(rows, composer)):
         text = f"{cues.shell_glyph} {text}".rstrip()
-    if status := _status(rows, composer, cues):
-        state, cue = ScreenState.WORKING, status
+    unknown: tuple[str, ...] = ()
+    if around.working:
+        state, cue = ScreenState.WORKING, around.working
     elif text:
         state, cue = ScreenState.DRAFT, "text in the composer"
+    elif missing := _missing(composer, around, picture):
+        state, cue = ScreenState.UNKNOWN, missing
+    elif around.unknown:
+        state, cue = ScreenState.UNKNOWN, _quoted(around.unknown, agent)
+        unknown = around.unknown
     else:
         state, cue = ScreenState.REST, "an empty composer"
-    transcript = _transcript(rows, composer, cues)
-    return Look(state=state, cue=cue, composer=text, transcript=transcript)
+    return Look(state=state, cue=cue, composer=text, transcript=transcript, unknown=unknown)
 
 
-def _in_use(rows: list[Row], composer: Composer, picture: Picture) -> bool:
-    """Whether the cursor stands in the composer, or behind all output with only a status between."""
+def _missing(composer: Composer, around: Surroundings, picture: Picture) -> str:
+    """What an empty composer lacks of what its agent always draws; empty if nothing."""
+    if not composer.whole:
+        return "the composer has no frame as its agent draws it"
+    x, y = composer.start
+    if picture.cursor_y != y or picture.cursor_x < x:
+        return "the cursor is not in the composer's first line"
+    return around.missing
+
+
+def _quoted(lines: tuple[str, ...], agent: CodingAgent) -> str:
+    """The lines that are not known, and what would make them known."""
+    shown = [_cut(line) for line in lines[:_QUOTED_LINES]]
+    quotes = " and ".join(f"“{line}”" for line in shown)
+    entry = ", ".join(_toml_string(generalised(line)) for line in lines[:_QUOTED_LINES])
+    return (
+        f"not known at rest: {quotes}; if {agent} rests there, "
+        f"add to {USER_FILE}: [[{agent}]] resting = [{entry}]"
+    )
+
+
+def _cut(line: str) -> str:
+    return line if len(line) <= _QUOTED_CHARACTERS else f"{line[: _QUOTED_CHARACTERS - 1]}…"
+
+
+def _toml_string(text: str) -> str:
+    """A string of TOML 1.0 that holds ``text``: a literal one, or a basic one where it has quotes."""
+    shown = text if len(text) <= _QUOTED_CHARACTERS else f"{text[: _QUOTED_CHARACTERS - 1]}*"
+    if "'" not in shown:
+        return f"'{shown}'"
+    return '"' + shown.replace("\\", "\\\\").replace('"', '\\"') + '"'
+
+
+def _in_use(rows: list[Row], composer: Composer, picture: Picture, cues: Cues) -> bool:
+    """Whether the cursor stands in the composer, or behind all output with only a status between.
+
+    Below what an agent has left on the screen when it ended stands a shell's prompt.
+    """
+    if is_shell(picture.command, cues):
+        return composer.whole and composer.top <= picture.cursor_y <= composer.bottom
     if composer.outer <= picture.cursor_y <= composer.bottom:
         return True
     below = [at for at in range(composer.bottom + 1, len(rows)) if rows[at].text]
@@ -81,7 +170,7 @@ def _in_use(rows: list[Row], composer: Composer, picture: Picture) -> bool:
 def _question(rows: list[Row], cues: Cues) -> str | None:
     if any(is_choice(row, cues) for row in rows):
         return "a selected choice"
-    return _found((*cues.questions, *cues.hints), " ".join(row.text for row in rows))
+    return found((*cues.questions, *cues.hints), " ".join(row.text for row in rows))
 
 
 def _above_choice(rows: list[Row], cues: Cues) -> str:
@@ -90,50 +179,8 @@ def _above_choice(rows: list[Row], cues: Cues) -> str:
     return _joined([row.text for row in rows[:chosen]], cues)
 
 
-def _found(phrases: tuple[str, ...], text: str) -> str | None:
-    """The first of ``phrases`` that ``text`` holds, however it is spaced, wrapped or capitalised."""
-    text = _folded(text)
-    return next((phrase for phrase in phrases if _folded(phrase) in text), None)
-
-
-def _folded(text: str) -> str:
-    return " ".join(text.split()).casefold()
-
-
-def _status(rows: list[Row], composer: Composer, cues: Cues) -> str | None:
-    return _found(cues.working, _below(rows, composer)) or _status_above(
-        rows[: composer.outer], cues
-    )
-
-
 def _below(rows: list[Row], composer: Composer) -> str:
     return " ".join(row.text for row in rows[composer.below :])
-
-
-def _status_above(rows: list[Row], cues: Cues) -> str | None:
-    """The cue in the status line above the composer: the nearest row that begins in column 0.
-
-    It is told from a line of the transcript by its first character, by what stands in it, and, where
-    it is drawn in styles at all, by the style of its brackets.
-    """
-    heads = [at for at, row in enumerate(rows) if row.text and not row.text[0].isspace()]
-    if not heads or rows[heads[-1]].text[0] not in cues.spinners:
-        return None
-    head = heads[-1]
-    end = next((at for at in range(head, len(rows)) if not rows[at].text), len(rows))
-    if unfinished := _found(cues.unfinished, rows[head].text):
-        return f"a status line with {unfinished}"
-    line = " ".join(row.text for row in rows[head:end])
-    bracketed = [part.partition(")")[0] for part in line.split("(")[1:] if ")" in part]
-    if not _set_apart(rows[head:end]):
-        return None
-    return _found(cues.working, "\n".join(bracketed))
-
-
-def _set_apart(block: list[Row]) -> bool:
-    """Whether the block ends in a style of its own, or has no styles at all."""
-    runs = [run for row in block for run in row.runs if not run[0].isspace()]
-    return all(style == Style() for _, style in runs) or runs[-1][1] != Style()
 
 
 def _transcript(rows: list[Row], composer: Composer, cues: Cues) -> str:

@@ -6,11 +6,12 @@ from itertools import pairwise
 
 from cafleet.agents.cells import Cell, Row
 from cafleet.agents.cues import Cues
+from cafleet.agents.patterns import fits
 from cafleet.screens import Picture
 from cafleet.texts import is_blank
 
 # What stands between agent and model in the last line of a box.
-_SEPARATOR = "·"
+SEPARATOR = "·"
 
 
 def typed_text(
@@ -20,8 +21,12 @@ def typed_text(
     cues: Cues,
     left: int = 0,
     right: int | None = None,
+    muted: str = "",
 ) -> str:
     """The text of the rows in ``span`` without glyph, padding and all that is faint.
+
+    A placeholder that is known by its words is no text either where the cursor stands on its first
+    character and it is drawn in the colour ``muted``, or without any, as on a screen without colours.
 
     Where a placeholder is shown, the cursor stands on its first letter and undims it. So one cell
     under the cursor is text only when nothing faint stands beside it.
@@ -43,9 +48,29 @@ def typed_text(
             kept += cell.text if kinds[-1] != "faint" else ""
         lines.append(kept.rstrip())
     under = kinds.count("under")
-    if "solid" in kinds or under > 1 or (under and "faint" not in kinds):
-        return "\n".join(lines).strip("\n")
-    return ""
+    if not ("solid" in kinds or under > 1 or (under and "faint" not in kinds)):
+        return ""
+    text = "\n".join(lines).strip("\n")
+    if fits(text, cues.placeholders) and _is_placeholder(rows, span, picture, left, right, muted):
+        return ""
+    return text
+
+
+def _is_placeholder(
+    rows: list[Row], span: range, picture: Picture, left: int, right: int | None, muted: str
+) -> bool:
+    """Whether the text looks like one that its agent put there, apart from its words."""
+    if picture.cursor_y not in span:
+        return False
+    row = rows[picture.cursor_y].cells()
+    before = row[left + 1 : picture.cursor_x]
+    colours = {
+        cell.style.foreground
+        for at in span
+        for cell in rows[at].cells()[left + 1 : right]
+        if not is_blank(cell.text) and not cell.style.dim
+    }
+    return all(is_blank(cell.text) for cell in before) and colours <= {"", muted}
 
 
 def _kind(cell: Cell, at_cursor: bool, cues: Cues) -> str:
@@ -65,13 +90,13 @@ def _inset(cells: list[Cell], cues: Cues) -> int:
     return next((at for at in range(glyph, start) if not is_blank(cells[at].text)), start)
 
 
-def muted_colour(footer: list[Cell]) -> frozenset[str]:
+def muted_colour(footer: list[Cell]) -> str:
     """The colour in which the agent's theme draws placeholders: that of the footer's separator.
 
-    Nothing where the theme draws the text behind the separator in the same colour.
+    Empty where the theme draws the text behind the separator in the same colour.
     """
     inks = [(cell.text, cell.style.foreground) for cell in footer if not is_blank(cell.text)]
     for (mark, muted), (_, ink) in pairwise(inks):
-        if mark == _SEPARATOR:
-            return frozenset({muted}) if muted and muted != ink else frozenset()
-    return frozenset()
+        if mark == SEPARATOR:
+            return muted if muted != ink else ""
+    return ""

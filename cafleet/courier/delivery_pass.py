@@ -196,7 +196,7 @@ class Pass:
         for target in targets:
             rows = [row for row in chosen[target.member_id] or [] if row.message_id in marked]
             if rows:
-                drafts[target.pane] = self._draft(target, rows, seen[target.pane].program)
+                drafts[target.pane] = self._draft(target, rows, seen[target.pane])
         return drafts
 
     def _typable(self, target: Target, sight: Sight) -> list[OwedRow] | None:
@@ -231,11 +231,12 @@ class Pass:
         for (state, reason), restless in alike.items():
             self._postpone(restless, state, reason)
 
-    def _draft(self, target: Target, rows: Sequence[OwedRow], program: str = "") -> Draft:
+    def _draft(self, target: Target, rows: Sequence[OwedRow], sight: Sight | None = None) -> Draft:
         return Draft(
             target=target,
             text=notices(rows, self._max_text_len),
-            program=program,
+            program="" if sight is None else sight.program,
+            processes=() if sight is None else sight.processes,
             marker=marker(rows[-1]),
             parts=uncut(rows, self._max_text_len),
             message_ids=[row.message_id for row in rows],

@@ -5,14 +5,17 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Sequence
 from functools import lru_cache
+from typing import Protocol
 
 import msgspec
 
+from cafleet.agents.cues import Cues, current_cues
 from cafleet.agents.judge import judge
+from cafleet.agents.presence import of_agent
 from cafleet.errors import MultiplexerError, MultiplexerTimeoutError, PaneGoneError
 from cafleet.panes import Multiplexer, PaneTag, belongs
 from cafleet.records import Backend, CodingAgent, DeliveryState, MemberRecord, ScreenState
-from cafleet.screens import Look, Picture
+from cafleet.screens import Look, Picture, Process
 
 # Two pictures so far apart have to agree that a pane is at rest.
 REST_SECONDS = 0.3
@@ -33,12 +36,14 @@ class Target(msgspec.Struct, frozen=True, kw_only=True):
 
 class Sight(msgspec.Struct, frozen=True, kw_only=True):
     """What was seen. ``picture`` is null where there is no such pane, ``unreachable`` says that
-    nobody could look, ``unanswered`` that it is since the server did not answer in time."""
+    nobody could look, ``unanswered`` that it is since the server did not answer in time.
+    ``processes`` are those of the agent, as far as they can be seen in the pane's foreground."""
 
     look: Look
     picture: Picture | None = None
     unreachable: bool = False
     unanswered: bool = False
+    processes: tuple[Process, ...] = ()
 
     @property
     def program(self) -> str:
@@ -75,22 +80,82 @@ def target_of(member: MemberRecord, database_id: str) -> Target | None:
     )
 
 
-def look_at(mux: Multiplexer, targets: Sequence[Target]) -> dict[str, Sight]:
-    """One picture of each pane, judged; by pane id."""
+class Witness(Protocol):
+    """Who knows of an agent what its screen may not show."""
+
+    def __call__(self, target: Target, /) -> ScreenState | None:
+        """*Working* or *awaiting* where that is known, else ``None``. Never raises."""
+
+
+def no_witness(_: Target) -> ScreenState | None:
+    """Nobody but the screen is asked."""
+    return None
+
+
+def look_at(
+    mux: Multiplexer, targets: Sequence[Target], *, witness: Witness = no_witness
+) -> dict[str, Sight]:
+    """One picture of each pane, judged; by pane id.
+
+    What is judged as rest is shown to the ``witness``, whose word can only make it something else.
+    A pane is a shell's only by two pictures where nobody can see what the shell runs.
+    """
+    seen = _looked(mux, targets)
+    doubtful = [target for target in targets if _may_be_no_shell(seen[target.pane])]
+    if doubtful:
+        time.sleep(REST_SECONDS)
+        seen |= _looked(mux, doubtful)
+    return {
+        target.pane: _heard(target, seen[target.pane], witness(target))
+        if is_at_rest(seen[target.pane])
+        else seen[target.pane]
+        for target in targets
+    }
+
+
+def _looked(mux: Multiplexer, targets: Sequence[Target]) -> dict[str, Sight]:
     pictures = mux.pictures([target.pane for target in targets])
     return {target.pane: _sight(target, pictures[target.pane]) for target in targets}
 
 
+def _may_be_no_shell(sight: Sight) -> bool:
+    is_shell = sight.look.state is ScreenState.SHELL
+    return is_shell and sight.picture is not None and sight.picture.foreground is None
+
+
+def _heard(target: Target, sight: Sight, said: ScreenState | None) -> Sight:
+    """A pane at rest, after a witness was heard."""
+    if said not in (ScreenState.WORKING, ScreenState.AWAITING):
+        return sight
+    cue = f"the screen looks at rest, but the session record of {target.agent} says otherwise"
+    look = msgspec.structs.replace(sight.look, state=said, cue=cue)
+    return msgspec.structs.replace(sight, look=look)
+
+
 def look_for_rest(
-    mux: Multiplexer, targets: Sequence[Target], *, sleep: Callable[[float], None] = time.sleep
+    mux: Multiplexer,
+    targets: Sequence[Target],
+    *,
+    sleep: Callable[[float], None] = time.sleep,
+    witness: Witness = no_witness,
 ) -> dict[str, Sight]:
     """The same, where *rest* means that a second picture a moment later agrees."""
-    seen = look_at(mux, targets)
+    seen = look_at(mux, targets, witness=witness)
     resting = [target for target in targets if is_at_rest(seen[target.pane])]
     if resting:
         sleep(REST_SECONDS)
-        seen |= look_at(mux, resting)
+        again = look_at(mux, resting, witness=witness)
+        for target in resting:
+            seen[target.pane] = _agreed(seen[target.pane], again[target.pane])
     return seen
+
+
+def _agreed(first: Sight, second: Sight) -> Sight:
+    """The second of two looks, at rest only if the same processes were seen both times."""
+    if not is_at_rest(second) or first.processes == second.processes:
+        return second
+    look = Look(state=ScreenState.UNKNOWN, cue="another program has come into the pane")
+    return msgspec.structs.replace(second, look=look)
 
 
 def is_at_rest(sight: Sight) -> bool:
@@ -114,13 +179,18 @@ def _sight(target: Target, picture: Picture | MultiplexerError) -> Sight:
         window=target.window,
     ):
         return _gone("the pane is another's now")
-    return Sight(look=_judged(picture, target.agent), picture=picture)
+    cues = current_cues(target.agent)
+    return Sight(
+        look=_judged(picture, target.agent, cues),
+        picture=picture,
+        processes=of_agent(picture.foreground or (), cues),
+    )
 
 
 # Most panes show what they showed at the last look, and a fleet may have many.
 @lru_cache(maxsize=256)
-def _judged(picture: Picture, agent: CodingAgent) -> Look:
-    return judge(picture, agent)
+def _judged(picture: Picture, agent: CodingAgent, cues: Cues) -> Look:
+    return judge(picture, agent, cues=cues)
 
 
 def _gone(cue: str) -> Sight:

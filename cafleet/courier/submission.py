@@ -18,7 +18,7 @@ from cafleet.courier.looking import Sight, Target, look_at
 from cafleet.errors import MultiplexerTimeoutError, PaneGoneError
 from cafleet.panes import Multiplexer
 from cafleet.records import ScreenState
-from cafleet.screens import Look
+from cafleet.screens import Look, Process
 
 # With no gap an agent takes the Enter for a part of the paste (measured on the real ones).
 PASTE_SECONDS = 1.0
@@ -56,8 +56,8 @@ class Outcome(msgspec.Struct, frozen=True, kw_only=True):
 class Draft(msgspec.Struct, frozen=True, kw_only=True):
     """A text for one pane.
 
-    ``program`` is the one that was seen at rest in the pane, and ``marker`` what nothing else can
-    have put into the transcript, if the text has such parts.
+    ``program`` and ``processes`` are those that were seen at rest in the pane, and ``marker`` what
+    nothing else can have put into the transcript, if the text has such parts.
     ``parts`` are the heads and bodies of what it tells, before they were cut, and ``message_ids``
     the messages, if any.
     """
@@ -65,6 +65,7 @@ class Draft(msgspec.Struct, frozen=True, kw_only=True):
     target: Target
     text: str
     program: str = ""
+    processes: tuple[Process, ...] = ()
     marker: tuple[str, ...] = ()
     parts: list[tuple[str, str]] = []
     message_ids: list[int] = []
@@ -167,6 +168,7 @@ def type_and_submit(
     failed = mux.paste(
         {pane: draft.text for pane, draft in drafts.items()},
         {pane: draft.program for pane, draft in drafts.items()},
+        {pane: draft.processes for pane, draft in drafts.items()},
     )
     refused = {
         pane: Outcome(fate=Fate.REFUSED, evidence=str(error), gone=isinstance(error, PaneGoneError))

@@ -71,7 +71,9 @@ class Waker:
             self._reports.mended("monitor")
             watched, director = self._watch(conn, active, database_id)
             line = wake_line(self._fleet_id, watched, director)
-            draft = Draft(target=target, text=line, program=sight.program)
+            draft = Draft(
+                target=target, text=line, program=sight.program, processes=sight.processes
+            )
             with self._halt.typing():
                 [outcomes] = type_and_submit(mux, {target.pane: draft})
                 outcome = outcomes[target.pane]

@@ -83,7 +83,12 @@ def _type(conn: Connection, target: Target, line: str) -> None:
         sight = look_for_rest(mux, [target])[target.pane]
         if not is_at_rest(sight):
             raise _refusal(conn, target, sight)
-        draft = Draft(target=target, text=f"{line.rstrip()} ", program=sight.program)
+        draft = Draft(
+            target=target,
+            text=f"{line.rstrip()} ",
+            program=sight.program,
+            processes=sight.processes,
+        )
         [outcomes] = type_and_submit(mux, {target.pane: draft})
     outcome = outcomes[target.pane]
     if outcome.fate is Fate.REFUSED:

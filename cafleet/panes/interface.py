@@ -10,7 +10,7 @@ import msgspec
 from cafleet.errors import MultiplexerError
 from cafleet.panes.identity import PaneTag
 from cafleet.records import Backend
-from cafleet.screens import Picture
+from cafleet.screens import Picture, Process
 
 
 class CallerPane(msgspec.Struct, frozen=True, kw_only=True):
@@ -154,13 +154,17 @@ class Multiplexer(Protocol):
         ...
 
     def paste(
-        self, texts: Mapping[str, str], programs: Mapping[str, str] | None = None
+        self,
+        texts: Mapping[str, str],
+        programs: Mapping[str, str] | None = None,
+        processes: Mapping[str, Sequence[Process]] | None = None,
     ) -> dict[str, MultiplexerError]:
         """Hand each pane its text as a paste, exactly as it is; only failures are returned.
 
-        A pane that is dead, takes no input, or runs another program than the one that ``programs``
-        has for it (``command`` in a picture), is a failure and gets nothing. After a
-        MultiplexerTimeoutError the text may have arrived or not, after any other it has not.
+        A pane that is dead, takes no input, runs another program than the one that ``programs`` has
+        for it (``command`` in a picture), or has not all of its ``processes`` in the foreground any
+        more, is a failure and gets nothing. After a MultiplexerTimeoutError the text may have arrived
+        or not, after any other it has not.
         """
         ...
 

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from cafleet.errors import MultiplexerError
+from cafleet.panes.processes import Terminal, in_foreground
 from cafleet.panes.script import Reply, ask
 from cafleet.panes.sgr import only_sgr
-from cafleet.screens import Picture
+from cafleet.screens import Picture, Process
 
 TAG_OPTION = "@cafleet"
 
@@ -22,6 +23,9 @@ _NAMES = (
     "pane_dead",
     "pane_in_mode",
     "pane_input_off",
+    "pane_pid",
+    "pane_tty",
+    "pid",
     TAG_OPTION,
 )
 
@@ -29,13 +33,30 @@ _NAMES = (
 def take(socket: str, panes: Sequence[str]) -> dict[str, Picture | MultiplexerError]:
     """One picture of each pane, all from one call."""
     replies = ask(socket, panes, _NAMES, then=lambda pane: f"capture-pane -p -e -t '{pane}'")
+    taken = {pane: reply for pane, reply in replies.items() if isinstance(reply, Reply)}
+    seen = in_foreground([_terminal(reply.values) for reply in taken.values()])
+    pictures = {
+        pane: _picture(reply, foreground)
+        for (pane, reply), foreground in zip(taken.items(), seen, strict=True)
+    }
     return {
-        pane: _picture(reply) if isinstance(reply, Reply) else reply
+        pane: reply if isinstance(reply, MultiplexerError) else pictures[pane]
         for pane, reply in replies.items()
     }
 
 
-def _picture(reply: Reply) -> Picture:
+def _terminal(values: Mapping[str, str]) -> Terminal:
+    return Terminal(
+        device=values["pane_tty"], pid=_number(values["pane_pid"]), parent=_number(values["pid"])
+    )
+
+
+def _number(text: str) -> int:
+    """A process id, or 0 where there is none, as in a dead pane."""
+    return int(text) if text.isdecimal() else 0
+
+
+def _picture(reply: Reply, foreground: tuple[Process, ...] | None) -> Picture:
     values = reply.values
     return Picture(
         screen=only_sgr(reply.printed.removesuffix("\n")),
@@ -51,4 +72,6 @@ def _picture(reply: Reply) -> Picture:
         # More than one mode can be open on top of each other; tmux counts them.
         in_mode=values["pane_in_mode"] not in ("", "0"),
         input_off=values["pane_input_off"] == "1",
+        pid=_number(values["pane_pid"]),
+        foreground=foreground,
     )

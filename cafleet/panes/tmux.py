@@ -12,7 +12,7 @@ from cafleet.panes import capture, control, environment, pictures, typist
 from cafleet.panes.identity import PaneTag
 from cafleet.panes.interface import NewPane, Spot
 from cafleet.panes.survey import survey
-from cafleet.screens import Picture
+from cafleet.screens import Picture, Process
 
 # A process, its user and its group, as unix(7) has them.
 _UCRED = struct.Struct("3i")
@@ -98,9 +98,12 @@ class Tmux:
         return pictures.take(self._socket, panes)
 
     def paste(
-        self, texts: Mapping[str, str], programs: Mapping[str, str] | None = None
+        self,
+        texts: Mapping[str, str],
+        programs: Mapping[str, str] | None = None,
+        processes: Mapping[str, Sequence[Process]] | None = None,
     ) -> dict[str, MultiplexerError]:
-        return typist.paste(self._socket, texts, programs or {})
+        return typist.paste(self._socket, texts, programs or {}, processes or {})
 
     def enter(self, panes: Sequence[str]) -> dict[str, MultiplexerError]:
         return typist.enter(self._socket, panes)

@@ -9,7 +9,8 @@ programs would take it for text.
 tmux 3.3a crashes, with every session in it, when something is pasted into a dead pane (one kept by
 ``remain-on-exit``), and drops silently what is pasted into a pane whose input is off. Hence the
 condition, which the server evaluates in the same breath as the paste. It also holds the program in
-the pane to what was seen there: a shell that has come into its place would run a pasted text.
+the pane to what was seen there: a shell that has come into its place would run a pasted text. The
+processes of the agent are looked for once more right before, since a name alone may be another's.
 """
 
 from __future__ import annotations
@@ -20,8 +21,10 @@ import threading
 from collections.abc import Mapping, Sequence
 
 from cafleet.errors import MultiplexerError, MultiplexerTimeoutError, PaneGoneError
+from cafleet.panes.processes import is_in_foreground
 from cafleet.panes.runner import run
 from cafleet.panes.script import Reply, ask, is_pane_id, pane_gone
+from cafleet.screens import Process
 
 _FLAGS = ("pane_dead", "pane_input_off", "pane_in_mode")
 _DONE = "typed"
@@ -30,16 +33,22 @@ _LOADERS = 4
 _TAKES_INPUT = "#{==:#{pane_dead}#{pane_input_off},00}"
 # In copy mode tmux 3.3a asks that mode's screen whether to bracket, and does not.
 _TAKES_PASTES = "#{==:#{pane_dead}#{pane_input_off}#{?pane_in_mode,1,0},000}"
+# The buffer is deleted, and what the pane is like is told as for any other refusal.
+_NEVER = "0"
 # A name of other characters could mean something in a format; its program is not held to it.
 _PLAIN_NAME = re.compile(r"[A-Za-z0-9_.+-]+")
 
 
 def paste(
-    socket: str, texts: Mapping[str, str], programs: Mapping[str, str]
+    socket: str,
+    texts: Mapping[str, str],
+    programs: Mapping[str, str],
+    processes: Mapping[str, Sequence[Process]],
 ) -> dict[str, MultiplexerError]:
     """Paste each pane's text into it; returns the failures.
 
-    ``programs`` are those that run in the panes, where that is known. An empty text is no paste at
+    ``programs`` are those that run in the panes, and ``processes`` those that have to be in their
+    foreground, where that is known. An empty text is no paste at
     all, and so no failure. A text with a lone surrogate is refused, since no bytes stand for it.
     """
     failed: dict[str, MultiplexerError] = {}
@@ -58,13 +67,14 @@ def paste(
         buffers = _load_all(socket, data)
     except MultiplexerError as error:
         return failed | dict.fromkeys(data, error)
+    there = {pane for pane in data if all(map(is_in_foreground, processes.get(pane, ())))}
     replies = ask(
         socket,
         data,
         _FLAGS,
         then=lambda pane: _guarded(
             pane,
-            _condition(programs.get(pane, "")),
+            _condition(programs.get(pane, "")) if pane in there else _NEVER,
             f"paste-buffer -p -r -d -b {buffers[pane]} -t {pane}",
             f"delete-buffer -b {buffers[pane]}",
         ),

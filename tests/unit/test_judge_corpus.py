@@ -2,35 +2,14 @@
 
 from __future__ import annotations
 
-import json
-from collections.abc import Iterator
-from pathlib import Path
-from typing import Any
-
+import msgspec
 import pytest
 
 from cafleet.agents.cues import cues_for
 from cafleet.agents.judge import judge
 from cafleet.records import CodingAgent, ScreenState
-from cafleet.screens import Picture
+from tests.harness.screens import Recording, recording, recordings
 
-FOLDER = Path(__file__).parents[1] / "screens"
-FILES = sorted(FOLDER.glob("*.json"))
-# claude and codex draw their whole composer at once; opencode had drawn nothing yet.
-STARTED = {"claude": {"rest"}, "codex": {"rest"}, "opencode": {"unknown"}}
-# By the beginning of what had been done; the longest that fits holds.
-EXPECTED = {
-    "shell": {"shell"},
-    "working": {"working"},
-    "working-draft": {"working", "draft"},
-    "draft": {"draft"},
-    "menu": {"draft"},
-    "awaiting": {"awaiting"},
-    "after-escape": {"rest"},
-    "rest": {"rest"},
-    "help": {"rest"},
-    "palette": {"unknown"},
-}
 TALL = "\n".join(f"line {at}" for at in range(30))
 NOTICE = """\
 [cafleet msg 3 from 2 (alice) 2026-11-29T12:00:00.000000+00:00]
@@ -52,71 +31,35 @@ TYPED = {
 }
 
 
+RECORDINGS = recordings()
+
+
 @pytest.fixture(scope="module", autouse=True)
-def _home(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
+def _home(no_cues_of_the_user: None) -> None:
     """No cues of the user who runs the tests."""
-    cues_for.cache_clear()
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setenv("HOME", str(tmp_path_factory.mktemp("home")))
-        yield
-    cues_for.cache_clear()
 
 
-def recorded(file: Path) -> dict[str, Any]:
-    """The fields of one recording."""
-    fields: dict[str, Any] = json.loads(file.read_text())
-    return fields
+@pytest.mark.parametrize("recorded", RECORDINGS, ids=lambda recorded: recorded.name)
+def test_state(recorded: Recording) -> None:
+    cues = cues_for(recorded.agent, recorded.version)
+    look = judge(recorded.picture, recorded.agent, cues=cues)
+    assert look.state in recorded.expected, look.cue
 
 
-def picture_of(fields: dict[str, Any], **changes: Any) -> Picture:
-    """The picture, with what was not recorded filled in."""
-    given = {
-        "screen": fields["screen"],
-        "columns": fields["columns"],
-        "rows": fields["rows"],
-        "cursor_x": fields["cursor"]["x"],
-        "cursor_y": fields["cursor"]["y"],
-        "command": "bash" if fields["state"] == "shell" else fields.get("command", fields["agent"]),
-        "tag": "",
-        "session": "$0",
-        "window": "@0",
-    }
-    return Picture(**(given | changes))
-
-
-def expected(fields: dict[str, Any]) -> set[str]:
-    """The states that fit what had been done."""
-    done = fields["state"]
-    if done == "starting":
-        return STARTED[fields["agent"]]
-    return EXPECTED[max((name for name in EXPECTED if done.startswith(name)), key=len)]
-
-
-@pytest.mark.parametrize("file", FILES, ids=lambda file: file.stem)
-def test_state(file: Path) -> None:
-    fields = recorded(file)
-    agent = CodingAgent(fields["agent"])
-    look = judge(picture_of(fields), agent, cues=cues_for(agent, fields["version"]))
-    assert look.state in {ScreenState(state) for state in expected(fields)}, look.cue
-
-
-@pytest.mark.parametrize("file", FILES, ids=lambda file: file.stem)
-def test_composer(file: Path) -> None:
-    fields = recorded(file)
-    look = judge(picture_of(fields), CodingAgent(fields["agent"]))
-    if "tall" in fields["state"]:
+@pytest.mark.parametrize("recorded", RECORDINGS, ids=lambda recorded: recorded.name)
+def test_composer(recorded: Recording) -> None:
+    look = judge(recorded.picture, recorded.agent)
+    if "tall" in recorded.done:
         assert look.composer in TALL
         assert look.composer.count("\n") > 3
-    else:
-        assert look.composer in TYPED.get(fields["state"], {""})
+    elif recorded.done in TYPED or recorded.expected == {"rest"}:
+        assert look.composer in TYPED.get(recorded.done, {""})
 
 
 def test_a_sent_notice_is_in_the_transcript() -> None:
     for agent in ("claude", "codex"):
-        look = judge(
-            picture_of(recorded(FOLDER / f"{agent}-rest-after-notice-60x12.json")),
-            CodingAgent(agent),
-        )
+        recorded = recording(f"{agent}-rest-after-notice-60x12")
+        look = judge(recorded.picture, recorded.agent)
         assert "please do it" in look.transcript
 
 
@@ -124,7 +67,7 @@ def test_a_sent_notice_is_in_the_transcript() -> None:
 def test_the_notice_that_made_an_agent_ask_stands_above_its_question(agent: CodingAgent) -> None:
     """The question may already be open when its sender looks whether the notice was submitted."""
     for size in ("140x40", "72x24"):
-        look = judge(picture_of(recorded(FOLDER / f"{agent}-awaiting-question-{size}.json")), agent)
+        look = judge(recording(f"{agent}-awaiting-question-{size}").picture, agent)
         assert "[cafleet msg 1 from 2 (monitor) 2026-" in look.transcript
 
 
@@ -137,32 +80,28 @@ QUOTED = [
 ]
 
 
-@pytest.mark.parametrize("file", FILES, ids=lambda file: file.stem)
-def test_quotes_above_change_nothing(file: Path) -> None:
-    fields = recorded(file)
-    agent = CodingAgent(fields["agent"])
-    before = judge(picture_of(fields), agent)
+@pytest.mark.parametrize("recorded", RECORDINGS, ids=lambda recorded: recorded.name)
+def test_quotes_above_change_nothing(recorded: Recording) -> None:
+    before = judge(recorded.picture, recorded.agent)
     if before.state not in {ScreenState.REST, ScreenState.DRAFT, ScreenState.WORKING}:
         return
-    if "tall" in fields["state"]:
+    if "tall" in recorded.done:
         return
     moved = len(QUOTED) + 1
-    screen = "\n".join([*QUOTED, "", fields["screen"]])
-    picture = picture_of(
-        fields,
-        screen=screen,
-        rows=fields["rows"] + moved,
-        cursor_y=fields["cursor"]["y"] + moved,
+    picture = msgspec.structs.replace(
+        recorded.picture,
+        screen="\n".join([*QUOTED, "", recorded.picture.screen]),
+        rows=recorded.picture.rows + moved,
+        cursor_y=recorded.picture.cursor_y + moved,
     )
-    after = judge(picture, agent)
+    after = judge(picture, recorded.agent)
     assert (after.state, after.composer) == (before.state, before.composer)
 
 
-@pytest.mark.parametrize("file", FILES, ids=lambda file: file.stem)
-def test_a_question_below_the_composer_is_seen(file: Path) -> None:
-    fields = recorded(file)
-    screen = f"{fields['screen']}\n\n Proceed?\n ❯ 1. Yes\n   2. No"
-    agent = CodingAgent(fields["agent"])
-    if fields["state"] != "shell":
-        look = judge(picture_of(fields, screen=screen), agent)
+@pytest.mark.parametrize("recorded", RECORDINGS, ids=lambda recorded: recorded.name)
+def test_a_question_below_the_composer_is_seen(recorded: Recording) -> None:
+    screen = f"{recorded.picture.screen}\n\n Proceed?\n ❯ 1. Yes\n   2. No"
+    if recorded.done != "shell":
+        picture = msgspec.structs.replace(recorded.picture, screen=screen)
+        look = judge(picture, recorded.agent)
         assert look.state in {ScreenState.AWAITING, ScreenState.DRAFT}, look.cue

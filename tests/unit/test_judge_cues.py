@@ -9,7 +9,7 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from cafleet.agents.cues import cues_for
+from cafleet.agents.cues import USER_FILE, cues_for
 from cafleet.agents.judge import judge
 from cafleet.errors import SettingError
 from cafleet.records import CodingAgent, ScreenState
@@ -61,20 +61,110 @@ def test_an_entry_holds_for_its_versions(file: Path) -> None:
         assert cues_for(CLAUDE, version).glyph == glyph, version
 
 
-def test_the_judge_uses_the_file(file: Path) -> None:
-    file.write_text('[[claude]]\nglyph = "$"\n')
-    picture = Picture(
-        screen="$ ",
+def picture(*lines: str, glyph: str = "❯", status: str = "  ? for shortcuts") -> Picture:
+    """Claude Code at rest, its last turn over, with these lines between that and the composer."""
+    rule = "─" * 80
+    above = ["● Done.", "", "✻ Cooked for 3s", "", *lines]
+    return Picture(
+        screen="\n".join([*above, rule, f"{glyph} ", rule, status]),
         columns=80,
         rows=24,
         cursor_x=2,
-        cursor_y=0,
+        cursor_y=len(above) + 1,
         command="claude",
         tag="",
         session="$0",
         window="@0",
     )
-    assert judge(picture, CLAUDE).state == ScreenState.REST
+
+
+def test_the_judge_uses_the_file_as_it_is_now(file: Path) -> None:
+    assert judge(picture(glyph="$"), CLAUDE).state != ScreenState.REST
+    file.write_text('[[claude]]\nglyph = "$"\n')
+    assert judge(picture(glyph="$"), CLAUDE).state == ScreenState.REST
+    file.unlink()
+    assert judge(picture(glyph="$"), CLAUDE).state != ScreenState.REST
+
+
+@pytest.mark.parametrize(
+    ("above", "status", "line"),
+    [
+        (["  ◇ 3 squirrels are asleep"], "  ? for shortcuts", "◇ 3 squirrels are asleep"),
+        ([], "  ? for shortcuts · 'nuts' left: 12.5K", "? for shortcuts · 'nuts' left: 12.5K"),
+        ([], "  C:\\nuts left 7%", "C:\\nuts left 7%"),
+        ([], "  'nuts' in \"C:\\1\"", "'nuts' in \"C:\\1\""),
+        ([], "  " + "nut " * 19, ("nut " * 19).strip()),
+    ],
+)
+def test_an_unknown_line_is_quoted_with_the_entry_that_makes_it_known(
+    file: Path, above: list[str], status: str, line: str
+) -> None:
+    seen = judge(picture(*above, status=status), CLAUDE)
+    assert seen.state == ScreenState.UNKNOWN
+    assert seen.unknown == (line,)
+    assert f"“{line}”" in seen.cue
+    assert str(USER_FILE) in seen.cue
+    table, _, entry = seen.cue.partition(f"{USER_FILE}: ")[2].partition(" resting")
+    file.write_text(f"{table}\nresting{entry}\n")
+    assert judge(picture(*above, status=status), CLAUDE).state == ScreenState.REST
+    other = status.replace("12.5K", "1M").replace("7%", "99%")
+    assert judge(picture(*above, status=other), CLAUDE).state == ScreenState.REST
+    assert judge(picture(*above, status="  search prompts:"), CLAUDE).state != ScreenState.REST
+
+
+def test_what_the_user_knows_at_rest_is_added_to_what_is_shipped(file: Path) -> None:
+    shipped = cues_for(CLAUDE)
+    cues_for.cache_clear()
+    file.write_text('[common]\nresting = ["a *"]\n[[claude]]\nresting = ["b #"]\n')
+    assert cues_for(CLAUDE).resting == (*shipped.resting, "a *", "b #")
+
+
+# All keys of a file as they were before an agent's resting lines had to be known.
+EARLIER = """
+[common]
+columns = 50
+rows = 10
+shells = ["sh", "bash"]
+choices = [">"]
+questions = ["really?"]
+pastes = ["[Pasted "]
+shell_glyph = "$"
+shell_mode = ["in the shell"]
+scrolled = ["^"]
+
+[[claude]]
+since = "2.0"
+before = "9"
+columns = 40
+rows = 9
+frame = "rules"
+glyph = ">"
+rule = "-"
+faint = ["5;240"]
+working = ["press esc"]
+spinners = ["~"]
+unfinished = ["..."]
+hints = ["Esc to cancel"]
+"""
+
+
+def test_a_file_of_the_earlier_form_holds(file: Path) -> None:
+    file.write_text(EARLIER)
+    cues = cues_for(CLAUDE)
+    assert (cues.glyph, cues.rule, cues.columns) == (">", "-", 40)
+    assert "? for shortcuts" in cues.resting
+    rule = "-" * 80
+    lines = ["✻ Cooked for 3s", "", rule, "> ", rule, "  ? for shortcuts"]
+    at_rest = msgspec.structs.replace(picture(), screen="\n".join(lines), cursor_y=3)
+    assert judge(at_rest, CLAUDE).state == ScreenState.REST
+    at_work = msgspec.structs.replace(at_rest, screen="\n".join([*lines, "  press esc"]))
+    assert judge(at_work, CLAUDE).state == ScreenState.WORKING
+
+
+def test_a_version_without_an_entry_has_the_newest(file: Path) -> None:
+    newest = cues_for(CLAUDE)
+    for version in ("1.0", "99.1.2", "2.1.197-beta", "unknown"):
+        assert cues_for(CLAUDE, version) == newest, version
 
 
 @pytest.mark.parametrize(
@@ -85,6 +175,10 @@ def test_the_judge_uses_the_file(file: Path) -> None:
         ("[[gemini]]\nglyph = '>'", "gemini"),
         ("[[claude]]\nworkin = ['x']", "workin"),
         ("[[claude]]\nworking = 'x'", "array"),
+        ("[[claude]]\nresting = 'x'", "array"),
+        ("[[claude]]\nresting = ['']", "resting"),
+        ("[[claude]]\nresting = [1]", "str"),
+        ("[common]\nresting = {}", "array"),
         ("[[claude]]\nworking = ['']", "working"),
         ("[[claude]]\nworking = [' ']", "working"),
         ("[[claude]]\nworking = [1]", "str"),

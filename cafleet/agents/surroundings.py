@@ -1,0 +1,204 @@
+"""What stands around a composer: the end of the transcript above it, the status lines below it.
+
+All of it has to be known before an agent counts as resting. The transcript has to end with a line
+that its agent writes when a turn is over, and nothing but lines that are known at rest may follow.
+A status line of an agent at work is told by its form, a spinner with a running clock or with the
+mark of what is unfinished, whatever it says.
+"""
+
+from __future__ import annotations
+
+import re
+
+import msgspec
+
+from cafleet.agents.cells import Row
+from cafleet.agents.composer import Composer
+from cafleet.agents.cues import Cues
+from cafleet.agents.patterns import begins, fits, folded, found
+
+# The items of a status line stand apart by a dot, or by two blanks or more.
+_APART = re.compile(r"\s{2,}|\s+·(?:\s+|$)")
+# For how long something has been going on: `(12s`, `· 2m 03s`, `[retrying in 5s`.
+_CLOCK = re.compile(r"[\s(\[](?:\d+d\s?)?(?:\d+h\s?)?(?:\d+m\s?)?\d+s\b")
+_BRAILLE = re.compile(r"\s*[\u2801-\u28ff]")
+_CUT = "…"
+# The head of a dialog that is drawn over a screen with a box: its title, and the key that closes it.
+_DIALOG = re.compile(r"\S\s{3,}esc(?:\s{2,}|$)")
+# A box that begins further right stands in the middle of the screen, alone.
+_MARGIN = 2
+
+
+class Surroundings(msgspec.Struct, frozen=True, kw_only=True):
+    """``working`` and ``elsewhere`` say in a few words why the agent works, and why keys may not go
+    into the composer; they are empty where nothing says so. ``unknown`` are lines that are not known
+    at rest. ``missing`` says what there is too little of to tell."""
+
+    working: str
+    elsewhere: str
+    unknown: tuple[str, ...]
+    missing: str
+
+
+def read(rows: list[Row], composer: Composer, columns: int, cues: Cues) -> Surroundings:
+    """Read what stands around the composer in a pane that is so many ``columns`` wide."""
+    edge = columns if composer.right is None else composer.right
+    below = _below(rows, composer)
+    # A line of the agent's own settings may hold any words, such as the title of the session.
+    telling = [text for text in below if not fits(text, cues.status)]
+    unknown = [text for text in telling if not _is_known(text, edge, cues)]
+    end = _end(rows, composer, cues)
+    is_over = _is_over(rows, composer, end, telling, cues)
+    if not is_over:
+        unknown = [*end[:1], *end[1:][-1:], *unknown]
+    return Surroundings(
+        working=_working_below(telling, cues) or _working_above(rows, composer, cues),
+        elsewhere=_elsewhere(rows, telling, cues),
+        unknown=tuple(map(folded, unknown)),
+        missing=_missing(below, is_over, end),
+    )
+
+
+def _missing(below: list[str], is_over: bool, end: list[str]) -> str:
+    if not below:
+        return "no status line is below the composer"
+    return "" if is_over or end else "nothing above the composer tells that a turn is over"
+
+
+def _below(rows: list[Row], composer: Composer) -> list[str]:
+    """The lines below the composer that are not blank, without what stands beside it."""
+    right = composer.right if composer.left <= _MARGIN else None
+    texts = (row.columns(0, right) for row in rows[composer.status :])
+    return [text for text in texts if text]
+
+
+def _is_known(line: str, edge: int, cues: Cues) -> bool:
+    """Whether a line is known at rest, as a whole or item by item.
+
+    The last item of a line that reaches the pane's ``edge`` may be cut, and any that ends in an
+    ellipsis is.
+    """
+    if fits(line, cues.resting):
+        return True
+    items = _items(line)
+    for at, item in enumerate(items, 1):
+        is_cut = item.endswith(_CUT) or (at == len(items) and len(line) >= edge)
+        if not fits(item, cues.resting) and not (is_cut and _is_beginning(item, cues)):
+            return False
+    return True
+
+
+def _items(line: str) -> list[str]:
+    return [item for item in _APART.split(line) if item and not item.isspace()]
+
+
+def _is_beginning(item: str, cues: Cues) -> bool:
+    """Whether a cut item begins like one that is known at rest, and like nothing else."""
+    beginning = item.strip().removesuffix(_CUT)
+    return begins(beginning, cues.resting) and not begins(
+        beginning.casefold(), (*cues.working, *cues.elsewhere)
+    )
+
+
+def _working_below(lines: list[str], cues: Cues) -> str:
+    if phrase := found(cues.working, " ".join(lines)):
+        return phrase
+    spinning = any(_BRAILLE.match(text) for text in lines)
+    if cues.frame == "box":
+        spinning = spinning or any(text.strip()[:1] in cues.spinners for text in lines)
+    return "a status line with a spinner" if spinning else ""
+
+
+def _working_above(rows: list[Row], composer: Composer, cues: Cues) -> str:
+    """What the status line between the last finished turn and the composer says, if one is there."""
+    if cues.frame == "box":
+        return ""
+    for at in range(composer.outer - 1, -1, -1):
+        text = rows[at].text
+        if fits(text, cues.finished):
+            return ""
+        spins = text[:1] in cues.spinners or _BRAILLE.match(text[:1]) is not None
+        if spins and (said := _status_line(rows, at, composer, cues)):
+            return said
+        if cues.frame == "rules" and _begins_block(text):
+            return ""
+    return ""
+
+
+def _status_line(rows: list[Row], at: int, composer: Composer, cues: Cues) -> str:
+    line = rows[at].text
+    if mark := found(cues.unfinished, line):
+        return f"a status line with {mark}"
+    end = next(
+        (below for below in range(at, composer.outer) if not rows[below].text), composer.outer
+    )
+    block = " ".join(row.text for row in rows[at:end])
+    if phrase := found(cues.working, block):
+        return phrase
+    return "a status line with a running clock" if _CLOCK.search(block) else ""
+
+
+def _end(rows: list[Row], composer: Composer, cues: Cues) -> list[str]:
+    """The block of lines that ends the transcript; lines that are known at rest may follow it."""
+    at = composer.outer - 1
+    while True:
+        while at >= 0 and _is_passed_over(_beside(rows, at, composer), cues):
+            at -= 1
+        top = at
+        while top > 0 and not _is_head(rows, top, cues):
+            top -= 1
+        lines = (_beside(rows, each, composer) for each in range(max(top, 0), at + 1))
+        block = [text for text in lines if text]
+        if len(block) > 1 and fits(block[0], cues.finished):
+            del block[0]
+        if not block or not fits(block[0], cues.overlays):
+            return block
+        at = top - 1
+
+
+def _beside(rows: list[Row], at: int, composer: Composer) -> str:
+    """A row above the composer without what stands beside the transcript."""
+    return rows[at].columns(0, composer.right)
+
+
+def _is_passed_over(text: str, cues: Cues) -> bool:
+    return not text or (text[0].isspace() and _is_known(text, len(text) + 1, cues))
+
+
+def _is_head(rows: list[Row], at: int, cues: Cues) -> bool:
+    """Whether a block of lines begins here, as the agent sets them apart."""
+    match cues.frame:
+        case "rules":
+            return _begins_block(rows[at].text)
+        case "plain":
+            return not rows[at - 1].text
+        case "box":
+            return True
+
+
+def _begins_block(text: str) -> bool:
+    """Whether a line begins in the first column; what belongs to it goes on indented."""
+    return bool(text) and not text[0].isspace()
+
+
+def _is_over(
+    rows: list[Row], composer: Composer, end: list[str], below: list[str], cues: Cues
+) -> bool:
+    """Whether the transcript's end tells that no turn is going on.
+
+    Where no line on the screen tells that of any turn, a status that is shown only while none is
+    going on stands for it.
+    """
+    if end and (fits(end[-1], cues.finished) or fits(end[0], cues.turns)):
+        return True
+    return any(fits(item, cues.idle) for text in below for item in _items(text)) and not any(
+        fits(row.text, cues.finished) for row in rows[: composer.outer]
+    )
+
+
+def _elsewhere(rows: list[Row], below: list[str], cues: Cues) -> str:
+    if phrase := found(cues.elsewhere, " ".join(below)):
+        return phrase
+    if cues.frame == "box" and any(_DIALOG.search(row.text) for row in rows):
+        return "a dialog is open"
+    return ""
