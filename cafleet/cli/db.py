@@ -8,11 +8,11 @@ import typer
 
 from cafleet import settings
 from cafleet.cli.arguments import filled
-from cafleet.cli.output import say
+from cafleet.cli.output import say, to_json
 from cafleet.cli.parser import Command
 from cafleet.cli.session import open_registry
 from cafleet.present import db_text as texts
-from cafleet.present.wire import BackupWire, CheckWire, to_json
+from cafleet.present.wire import BackupWire, CheckWire
 
 app = typer.Typer()
 

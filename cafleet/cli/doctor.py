@@ -7,7 +7,7 @@ from typing import Annotated
 import typer
 
 from cafleet.cli.arguments import filled
-from cafleet.cli.output import say
+from cafleet.cli.output import say, to_json
 from cafleet.cli.parser import Command
 
 app = typer.Typer()
@@ -30,14 +30,12 @@ def doctor(
     if mend is not None:
         from cafleet.operations.diagnosis import mend_pane
         from cafleet.present.doctor_text import mended
-        from cafleet.present.wire import to_json
 
         pane = mend_pane(mend)
         say(to_json(pane) if json else mended(pane))
         return
     from cafleet.operations.diagnosis import diagnose
     from cafleet.present.doctor_text import diagnosed
-    from cafleet.present.wire import to_json
 
     found = diagnose()
     say(to_json(found) if json else diagnosed(found))

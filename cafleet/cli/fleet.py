@@ -8,11 +8,11 @@ import typer
 
 from cafleet.cli.arguments import coding_agent, filled, identifier
 from cafleet.cli.bodies import read_file
-from cafleet.cli.output import say
+from cafleet.cli.output import say, to_json
 from cafleet.cli.parser import Command, SubjectCommand
 from cafleet.cli.session import open_session
 from cafleet.present import fleet_text as texts
-from cafleet.present.wire import DeletedFleetWire, created_fleet, shaped, shaped_all, to_json
+from cafleet.present.wire import DeletedFleetWire, created_fleet, shaped, shaped_all
 from cafleet.records import CodingAgent, FleetRecord, FleetSummary
 
 app = typer.Typer()

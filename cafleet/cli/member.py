@@ -15,7 +15,7 @@ from cafleet.cli.arguments import (
     utf8,
 )
 from cafleet.cli.bodies import BodySource
-from cafleet.cli.output import say
+from cafleet.cli.output import say, to_json
 from cafleet.cli.parser import Command, SubjectCommand
 from cafleet.cli.session import open_session
 from cafleet.present import member_text as texts
@@ -29,7 +29,6 @@ from cafleet.present.wire import (
     pane_status,
     shaped,
     shaped_all,
-    to_json,
 )
 from cafleet.records import CodingAgent
 

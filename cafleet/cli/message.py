@@ -10,7 +10,7 @@ import typer
 from cafleet import settings
 from cafleet.cli.arguments import identifier, positive, utf8, wait_state, whole
 from cafleet.cli.bodies import BodySource
-from cafleet.cli.output import say, warn
+from cafleet.cli.output import say, to_json, warn
 from cafleet.cli.parser import Command, SubjectCommand
 from cafleet.cli.session import open_session
 from cafleet.clock import utc_now
@@ -25,7 +25,6 @@ from cafleet.present.wire import (
     life,
     shaped,
     shaped_all,
-    to_json,
 )
 from cafleet.records import MessageRecord, WaitState
 

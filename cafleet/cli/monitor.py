@@ -8,7 +8,7 @@ import typer
 
 from cafleet import settings
 from cafleet.cli.arguments import identifier, positive, whole
-from cafleet.cli.output import say
+from cafleet.cli.output import say, to_json
 from cafleet.cli.parser import SubjectCommand
 from cafleet.cli.session import open_session
 
@@ -57,7 +57,7 @@ def status(fleet_id: FleetId, json: Json = False) -> None:
     """Show whether a fleet's loop runs, and what is owed."""
     from cafleet.operations.monitoring import loop_status
     from cafleet.present import monitor_text as texts
-    from cafleet.present.wire import monitor_status, to_json
+    from cafleet.present.wire import monitor_status
 
     with open_session() as conn:
         found = loop_status(conn, fleet_id=fleet_id)
@@ -70,7 +70,7 @@ def stop(fleet_id: FleetId, json: Json = False) -> None:
     """Stop a fleet's loop; it stays stopped until it is run by hand."""
     from cafleet.operations.monitoring import stop_loop
     from cafleet.present import monitor_text as texts
-    from cafleet.present.wire import StoppedWire, to_json
+    from cafleet.present.wire import StoppedWire
 
     with open_session() as conn:
         outcome = StoppedWire(stopped=stop_loop(conn, fleet_id=fleet_id))
@@ -94,7 +94,7 @@ def scan(
     """Print the end of what every pane of a fleet shows, the Director's first."""
     from cafleet.operations.scan import scan_fleet
     from cafleet.present import monitor_text as texts
-    from cafleet.present.wire import ScanWire, shaped_all, to_json
+    from cafleet.present.wire import ScanWire, shaped_all
 
     with open_session() as conn:
         found = scan_fleet(conn, fleet_id=fleet_id, lines=lines, ansi=ansi)

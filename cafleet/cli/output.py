@@ -47,6 +47,24 @@ def say(text: str, *, end: str = "\n") -> None:
         ) from error
 
 
+def to_json(value: object) -> str:
+    """``value`` as one line of JSON; for a terminal, its hidden characters are escaped."""
+    from cafleet.present import wire
+
+    line = wire.to_json(value)
+    if sys.stdout is None or not sys.stdout.isatty() or (line.isascii() and line.isprintable()):
+        return line
+    from cafleet.invisible import spelled
+
+    return spelled(line, spell=_escaped)
+
+
+def _escaped(character: str) -> str:
+    """A character as a string of JSON has it, RFC 8259, section 7."""
+    units = character.encode("utf-16-be", "surrogatepass")
+    return "".join(f"\\u{units[at : at + 2].hex()}" for at in range(0, len(units), 2))
+
+
 def warn(text: str) -> None:
     """One line on stderr beside a result that stands."""
     _complain("Warning", text)

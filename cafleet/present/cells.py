@@ -5,6 +5,7 @@ from __future__ import annotations
 from cafleet import clock
 from cafleet.present.visible import visible
 from cafleet.records import Placement
+from cafleet.widths import cut_name
 
 ABSENT = "-"
 PENDING = "(pending)"
@@ -13,6 +14,11 @@ PENDING = "(pending)"
 def cell(value: str | int | None) -> str:
     """One value in printable text; null is ``-``."""
     return ABSENT if value is None else visible(str(value))
+
+
+def name_cell(name: str | None) -> str:
+    """The name of a member or fleet in printable text, a long one cut; null is ``-``."""
+    return ABSENT if name is None else cut_name(visible(name))
 
 
 def pane_cell(placement: Placement | None) -> str:

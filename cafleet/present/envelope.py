@@ -1,4 +1,7 @@
-"""A message as text: one header line, then the body."""
+"""A message as text: one header line, then the body.
+
+Each line of a body is indented and no header is, so that no body can pass for a header.
+"""
 
 from __future__ import annotations
 
@@ -6,6 +9,8 @@ from collections.abc import Sequence
 
 from cafleet.present.visible import visible, visible_body
 from cafleet.records import MessageRecord, MessageType
+
+_INDENT = "  "
 
 
 def header(message: MessageRecord) -> str:
@@ -24,10 +29,12 @@ def shortened(text: str, max_text_len: int) -> str:
 
 
 def envelope(message: MessageRecord, max_text_len: int) -> str:
-    """The header line and, if there is one, the body below it, without a final line feed."""
+    """The header line and, if there is one, the body below it, each of its lines indented; without
+    a final line feed."""
     if not message.text:
         return header(message)
-    return f"{header(message)}\n{visible_body(shortened(message.text, max_text_len))}"
+    body = visible_body(shortened(message.text, max_text_len))
+    return "\n".join([header(message), *(f"{_INDENT}{line}" for line in body.split("\n"))])
 
 
 def envelopes(messages: Sequence[MessageRecord], max_text_len: int) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from cafleet.present.cells import cell
+from cafleet.present.cells import cell, name_cell
 from cafleet.present.table import table
 from cafleet.present.wire import CreatedFleetWire, DeletedFleetWire, pane_status
 from cafleet.records import FleetRecord, FleetSummary
@@ -26,7 +26,7 @@ def listed(fleets: Sequence[FleetSummary]) -> str:
         [
             cell(fleet.fleet_id),
             cell(fleet.director_member_id),
-            cell(fleet.name),
+            name_cell(fleet.name),
             cell(fleet.member_count),
             cell(fleet.created_at),
         ]
@@ -38,7 +38,7 @@ def listed(fleets: Sequence[FleetSummary]) -> str:
 def shown(fleet: FleetRecord) -> str:
     lines = [
         f"fleet_id: {fleet.fleet_id}",
-        f"name: {cell(fleet.name)}",
+        f"name: {name_cell(fleet.name)}",
         f"created_at: {cell(fleet.created_at)}",
     ]
     if fleet.deleted_at is not None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from cafleet.present.table import display_width
+from cafleet.widths import display_width
 
 
 def framed(header: Sequence[str], rows: Sequence[Sequence[str]]) -> list[str]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from cafleet.present.cells import agent_cell, cell, idle_cell, pane_cell
+from cafleet.present.cells import agent_cell, cell, idle_cell, name_cell, pane_cell
 from cafleet.present.table import table
 from cafleet.present.visible import visible, visible_body
 from cafleet.present.wire import CaptureWire, DeletedMemberWire, PingWire, TypedWire, WhoamiWire
@@ -15,11 +15,11 @@ _COLUMNS = ("member_id", "name", "kind", "agent", "pane_id", "screen", "owed", "
 
 def created(member: MemberRecord) -> str:
     agent, pane = agent_cell(member.placement), pane_cell(member.placement)
-    return f"{member.member_id} {visible(member.name)} agent={agent} pane={pane}"
+    return f"{member.member_id} {name_cell(member.name)} agent={agent} pane={pane}"
 
 
 def shown(member: MemberRecord) -> str:
-    return f"{member.member_id} {visible(member.name)} {member.status.value}"
+    return f"{member.member_id} {name_cell(member.name)} {member.status.value}"
 
 
 def identified(who: WhoamiWire) -> str:
@@ -66,7 +66,7 @@ def captured(capture: CaptureWire, *, ansi: bool) -> str:
 def _row(member: MemberActivity) -> list[str]:
     return [
         cell(member.member_id),
-        cell(member.name),
+        name_cell(member.name),
         cell(member.kind.value),
         agent_cell(member.placement),
         pane_cell(member.placement),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from cafleet.present.cells import ABSENT
+from cafleet.present.cells import ABSENT, name_cell
 from cafleet.present.visible import visible, visible_body
 from cafleet.present.wire import MonitorStatusWire, ScanWire, StoppedWire
 
@@ -48,7 +48,7 @@ def scanned(scans: Sequence[ScanWire], *, ansi: bool) -> str:
 def _section(scan: ScanWire, *, ansi: bool) -> str:
     pane = _NO_PANE if scan.pane_id is None else visible(scan.pane_id)
     facts = [
-        visible(scan.name),
+        name_cell(scan.name),
         f"kind={scan.kind.value}",
         f"coding_agent={scan.coding_agent.value}",
         f"pane={pane}",

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from cafleet.widths import display_width
+
 _GAP = "  "
 
 
@@ -15,16 +17,6 @@ def table(header: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
     lines = [header, *rows]
     widths = [max(map(display_width, column)) for column in zip(*lines, strict=True)]
     return "\n".join(_line(line, widths) for line in lines)
-
-
-def display_width(text: str) -> int:
-    """How many terminal cells ``text`` takes, by Unicode width."""
-    if text.isascii():
-        return len(text)
-    # Loaded for the few tables that need it: its data would double the start of `member list`.
-    from wcwidth import wcswidth
-
-    return max(0, wcswidth(text))
 
 
 def _line(cells: Sequence[str], widths: Sequence[int]) -> str:

@@ -162,7 +162,7 @@ def test_envelopes_are_cut_and_json_is_not(cafleet: Program, registry: Database)
     sent = cafleet.run(*SEND, body, env=env).ok().stdout.splitlines()
     assert sent[0] == "Message 1 stored, notice none."
     assert sent[1].startswith("[1 | from:2 | ")
-    assert sent[2] == "界" * 30 + r"\x1b…"
+    assert sent[2] == "  " + "界" * 30 + r"\x1b…"
     assert cafleet.run("message", "show", "1", "--json", env=env).json()["message"]["text"] == body
     assert registry.value("SELECT text FROM messages") == body
 

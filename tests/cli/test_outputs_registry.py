@@ -175,7 +175,7 @@ def test_send_and_ack(cafleet: Program, registry: Registry) -> None:
     registry.crew("ann")
     ends = ("--from-member-id", "2", "--to-member-id", "3")
     assert printed(cafleet, "message", "send", *ends, "build\nOK") == (
-        "Message 1 stored, notice none.\n[1 | from:2 | <now>]\nbuild\nOK\n"
+        "Message 1 stored, notice none.\n[1 | from:2 | <now>]\n  build\n  OK\n"
     )
     fresh = {"created_at": "<now>", "status_timestamp": "<now>"}
     assert printed(cafleet, "message", "send", *ends, "--json", "é\x07") == (
@@ -183,7 +183,7 @@ def test_send_and_ack(cafleet: Program, registry: Registry) -> None:
         '"delivery":{"state":"none","reason":null}}\n'
     )
     assert printed(cafleet, "message", "ack", "1") == (
-        "Message 1 acknowledged.\n[1 | from:2 | <now>]\nbuild\nOK\n"
+        "Message 1 acknowledged.\n[1 | from:2 | <now>]\n  build\n  OK\n"
     )
     done = envelope(2, 2, 3, "é", **fresh, status_state="completed")
     assert printed(cafleet, "message", "ack", "2", "--json") == (
@@ -242,9 +242,9 @@ def test_poll_and_show(cafleet: Program, registry: Registry) -> None:
     assert printed(cafleet, "message", "poll", "3", **ann) == (
         f"[4 | from:1 | {THEN}]\n"
         "\n"
-        f"[3 | from:1 | {THEN} | origin:2]\nall\n"
+        f"[3 | from:1 | {THEN} | origin:2]\n  all\n"
         "\n"
-        f"[1 | from:2 | {THEN}]\nhello\n\tworld\n"
+        f"[1 | from:2 | {THEN}]\n  hello\n  \tworld\n"
     )
     assert printed(cafleet, "message", "poll", "3", "--json", **ann) == (
         f"[{envelope(4, 1, 3, '')},{envelope(3, 1, 3, 'all', origin_message_id=2)},"
@@ -252,7 +252,7 @@ def test_poll_and_show(cafleet: Program, registry: Registry) -> None:
     )
     assert printed(cafleet, "message", "show", "2") == (
         f"[2 | from:1 | {THEN} | kind:broadcast_summary | origin:2]\n"
-        "Broadcast sent to 1 recipients\n"
+        "  Broadcast sent to 1 recipients\n"
     )
     shown = printed(cafleet, "message", "show", "4", "--json")
     assert shown == f'{{"message":{envelope(4, 1, 3, "")}}}\n'
@@ -267,18 +267,18 @@ def test_bodies_are_cut_by_code_points_in_text_alone(cafleet: Program, registry:
     def show(length: str) -> str:
         return printed(cafleet, "message", "show", "1", CAFLEET_MAX_TEXT_LEN=length)
 
-    assert show("0") == f"{head}…\n"
-    assert show("4") == f"{head}e\u0301🎉\\x1b…\n"
-    assert show("10") == f"{head}e\u0301🎉\\x1b[2J\\x00\\x0d\n…\n"
-    whole = f"{head}e\u0301🎉\\x1b[2J\\x00\\x0d\n{'界' * 300}\n"
+    assert show("0") == f"{head}  …\n"
+    assert show("4") == f"{head}  e\u0301🎉\\x1b…\n"
+    assert show("10") == f"{head}  e\u0301🎉\\x1b[2J\\x00\\x0d\n  …\n"
+    whole = f"{head}  e\u0301🎉\\x1b[2J\\x00\\x0d\n  {'界' * 300}\n"
     assert show(str(2**63 - 1)) == whole
     assert show(str(len(body) - 1)) == f"{whole[:-2]}…\n"
     # By default 200 of them.
     default = printed(cafleet, "message", "show", "1")
-    assert default == f"{head}e\u0301🎉\\x1b[2J\\x00\\x0d\n{'界' * 190}…\n"
+    assert default == f"{head}  e\u0301🎉\\x1b[2J\\x00\\x0d\n  {'界' * 190}…\n"
     cut = {"CAFLEET_MAX_TEXT_LEN": "3"}
     assert cafleet.run("message", "poll", "3", "--json", env=cut).json()[0]["text"] == body
-    assert cafleet.run("message", "ack", "1", env=cut).ok().stdout.endswith("]\ne\u0301🎉…\n")
+    assert cafleet.run("message", "ack", "1", env=cut).ok().stdout.endswith("]\n  e\u0301🎉…\n")
 
 
 def test_a_poll_succeeds_though_nothing_can_be_marked(cafleet: Program, registry: Registry) -> None:
@@ -288,7 +288,7 @@ def test_a_poll_succeeds_though_nothing_can_be_marked(cafleet: Program, registry
         "CREATE TRIGGER frozen BEFORE UPDATE ON messages BEGIN SELECT RAISE(ABORT, 'no'); END"
     )
     poll = partial(printed, cafleet, "message", "poll", "3", **registry.identity(3))
-    assert poll() == f"[1 | from:2 | {THEN}]\nhi\n"
+    assert poll() == f"[1 | from:2 | {THEN}]\n  hi\n"
     assert registry.value("SELECT delivery_state FROM messages") == "submitted"
     registry.rows("DROP TRIGGER frozen")
     poll()

@@ -80,6 +80,7 @@ MEMBER = {
     "cafleet.present.cells",
     "cafleet.present.member_text",
     "cafleet.present.table",
+    "cafleet.widths",
 }
 # What tells a sender that a courier runs.
 LIVENESS = {

@@ -13,6 +13,7 @@ from cafleet.present.message_text import (
     polled,
     sent,
 )
+from cafleet.present.visible import visible_body
 from cafleet.present.wire import BroadcastWire, SentWire, count_states
 from cafleet.records import (
     Delivery,
@@ -45,7 +46,9 @@ def with_text(text: str) -> MessageRecord:
 
 
 def test_the_envelope_is_the_header_and_the_body() -> None:
-    assert envelope(MESSAGE, 200) == ("[42 | from:7 | 2026-05-05T05:42:11.123456+00:00]\nbuild OK")
+    assert envelope(MESSAGE, 200) == (
+        "[42 | from:7 | 2026-05-05T05:42:11.123456+00:00]\n  build OK"
+    )
 
 
 def test_a_message_without_a_body_is_one_line() -> None:
@@ -67,9 +70,19 @@ def test_a_summary_says_what_it_is() -> None:
 
 
 def test_the_body_is_cut_in_code_points_before_it_is_made_visible() -> None:
-    assert envelope(with_text("\x1b\x1bcd"), 2).split("\n")[1] == r"\x1b\x1b…"
-    assert envelope(with_text("界" * 201), 200).split("\n")[1] == "界" * 200 + "…"
-    assert envelope(with_text("abc"), 0).split("\n")[1] == "…"
+    assert envelope(with_text("\x1b\x1bcd"), 2).split("\n")[1] == r"  \x1b\x1b…"
+    assert envelope(with_text("界" * 201), 200).split("\n")[1] == "  " + "界" * 200 + "…"
+    assert envelope(with_text("abc"), 0).split("\n")[1] == "  …"
+
+
+@given(st.lists(st.one_of(st.text(), st.just(header(MESSAGE)), st.just("")), min_size=1))
+def test_no_body_can_pass_for_a_header(lines: list[str]) -> None:
+    body = "\n".join(lines)
+    first, *rest = envelope(with_text(body), len(body)).split("\n")
+    assert first == header(MESSAGE)
+    assert rest == ([f"  {line}" for line in visible_body(body).split("\n")] if body else [])
+    # Blank lines part the messages, and no line of a body is one.
+    assert envelopes([with_text(body)] * 3, len(body)).split("\n").count("") == 2
 
 
 @given(st.text(), st.integers(0, 30))
@@ -80,7 +93,7 @@ def test_shortening_keeps_the_beginning(text: str, limit: int) -> None:
 
 def test_several_envelopes_have_a_blank_line_between() -> None:
     assert envelopes([MESSAGE, with_text("")], 200) == (
-        f"{header(MESSAGE)}\nbuild OK\n\n{header(MESSAGE)}"
+        f"{header(MESSAGE)}\n  build OK\n\n{header(MESSAGE)}"
     )
 
 

@@ -8,8 +8,9 @@ from hypothesis import strategies as st
 from wcwidth import wcswidth
 
 from cafleet.present.cells import agent_cell, cell, idle_cell, pane_cell
-from cafleet.present.table import display_width, table
+from cafleet.present.table import table
 from cafleet.records import Backend, CodingAgent, Placement
+from cafleet.widths import display_width
 
 names = st.text(st.characters(exclude_categories=()), max_size=20).map(cell)
 

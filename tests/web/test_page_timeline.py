@@ -5,6 +5,8 @@ from __future__ import annotations
 import pytest
 from playwright.sync_api import Locator, Page, expect
 
+from cafleet.invisible import spelled
+from tests.harness.odd_texts import HIDDEN_KINDS, REAL_TEXTS
 from tests.harness.program import Program
 from tests.harness.registry import Registry
 from tests.web.crews import ANN, BOB, DIRECTOR, after, past_broadcast, past_messages, send
@@ -33,7 +35,7 @@ def test_hostile_texts_are_shown_as_text(registry: Registry, window: Page) -> No
     expect(window.get_by_role("main").get_by_role("link")).to_contain_text(HOSTILE[0])
     window.goto(FLEET)
     expect(window.locator("#place")).to_have_text(HOSTILE[0])
-    shown = [text.replace("\x1b", "␛").replace("\x07", "␇") for text in HOSTILE]
+    shown = list(map(as_page, HOSTILE))
     expect(window.locator(".entry .body")).to_have_text(shown)
     for member, text in zip(members, shown, strict=True):
         window.goto(f"{FLEET}/{member}")
@@ -44,6 +46,26 @@ def test_hostile_texts_are_shown_as_text(registry: Registry, window: Page) -> No
     for tag in ("main script", "main img", "main b"):
         expect(window.locator(tag)).to_have_count(0)
     assert window.evaluate("window.owned") is None
+
+
+def as_page(text: str) -> str:
+    """A text as the page shows it: as everything else does, but for the glyphs of C0 and DEL."""
+    glyphs = {code: 0x2400 + code for code in range(32) if code not in (9, 10)} | {0x7F: 0x2421}
+    return spelled(text.replace("\r\n", "\n").translate(glyphs), keep="\n\t")
+
+
+def test_nothing_in_a_text_is_hidden(registry: Registry, window: Page) -> None:
+    texts = [*map("a{}b".format, HIDDEN_KINDS.values()), *REAL_TEXTS.values()]
+    texts = [text.replace("\ud800", "").replace("\udfff", "") for text in texts]
+    name = "dir\u200bector\U000e0041"
+    registry.crew(name)
+    for text in texts:
+        registry.message(ANN, DIRECTOR, text)
+    window.goto(f"{FLEET}/{DIRECTOR}")
+    expect(window.locator(".panel .entry .body").first).to_be_visible()
+    shown = window.locator(".panel .entry .body").all_text_contents()
+    assert sorted(shown) == sorted(map(as_page, texts))
+    assert spelled(name) in window.locator(".roster").all_text_contents()[0]
 
 
 def test_long_and_foreign_texts(registry: Registry, window: Page) -> None:

@@ -1,7 +1,7 @@
 /** Completion of the @name that a draft begins with. */
 
 import { bidi, el, setAttribute } from "./dom.js";
-import { visible } from "./format.js";
+import { shownName } from "./format.js";
 import { complete, EVERYONE, mention } from "./mentions.js";
 
 const LIMIT = 8;
@@ -51,7 +51,7 @@ export function completion(text, { members, onChange }) {
           take(member);
         },
       },
-      el("span", { class: "name" }, "@", bidi(visible(member.name))),
+      el("span", { class: "name" }, "@", bidi(shownName(member.name))),
       el("span", { class: "faint" }, details),
     );
   }

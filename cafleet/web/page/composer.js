@@ -1,7 +1,7 @@
 /** Where the operator writes, as the fleet's Director. */
 
 import { bidi, el, setAttribute, setText } from "./dom.js";
-import { visible } from "./format.js";
+import { shownName } from "./format.js";
 import { client, Refused, Unreachable } from "./api.js";
 import { completion } from "./completion.js";
 import { read } from "./mentions.js";
@@ -133,7 +133,7 @@ export function composer({ fleetId, onSent }) {
 function recipient({ problem, to, name }, text) {
   if (text.trim() === "" || !text.trimStart().startsWith("@")) return ["To: @name or @all"];
   if (problem !== undefined) return ["To: nobody yet"];
-  return to === "*" ? ["To: everyone"] : ["To: ", bidi(visible(name)), ` #${to}`];
+  return to === "*" ? ["To: everyone"] : ["To: ", bidi(shownName(name)), ` #${to}`];
 }
 
 function failure(error) {

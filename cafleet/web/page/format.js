@@ -1,13 +1,15 @@
 /** Times, durations and texts as people read them. */
 
+import { visible } from "./hidden.js";
+
 const CLOCK = new Intl.DateTimeFormat(undefined, { timeStyle: "medium" });
 const DAY = new Intl.DateTimeFormat(undefined, { dateStyle: "full" });
 const FULL = new Intl.DateTimeFormat(undefined, { dateStyle: "medium", timeStyle: "medium" });
-const CONTROLS = /[\u0000-\u0008\u000b\u000c\u000e-\u001f]/g;
+const NAME_LENGTH = 80;
 
 function formatted(format, stamp) {
   const date = new Date(stamp);
-  return Number.isNaN(date.getTime()) ? stamp : format.format(date);
+  return Number.isNaN(date.getTime()) ? visible(stamp) : format.format(date);
 }
 
 /** The local time of day of a timestamp; one that cannot be read is shown as it is stored. */
@@ -53,14 +55,14 @@ export function counted(count, noun) {
   return `${count.toLocaleString()} ${noun}${count === 1 ? "" : "s"}`;
 }
 
-/** A text in which control characters, which a browser would hide, have a glyph: ESC is ␛. */
-export function visible(text) {
-  return text
-    .replace(CONTROLS, (found) => String.fromCharCode(0x2400 + found.charCodeAt(0)))
-    .replaceAll("\u007f", "\u2421");
+/** A name as it is shown; a long one of an old database is cut. */
+export function shownName(name) {
+  const characters = [...visible(name)];
+  if (characters.length <= NAME_LENGTH) return characters.join("");
+  return `${characters.slice(0, NAME_LENGTH - 1).join("")}…`;
 }
 
 /** The name of a fleet; one without gets its id. */
 export function fleetName(fleet) {
-  return fleet.name ? visible(fleet.name) : `Fleet ${fleet.fleet_id}`;
+  return fleet.name ? shownName(fleet.name) : `Fleet ${fleet.fleet_id}`;
 }

@@ -1,7 +1,8 @@
 /** What became of the notice of one delivery, fetched when somebody asks. */
 
 import { el, setAttribute } from "./dom.js";
-import { full, visible } from "./format.js";
+import { full } from "./format.js";
+import { visible } from "./hidden.js";
 import { Part } from "./part.js";
 import { acknowledged, meaning } from "./states.js";
 

@@ -2,7 +2,8 @@
 
 import { client } from "./api.js";
 import { bidi, el, keyedList, setText } from "./dom.js";
-import { full, visible } from "./format.js";
+import { full, shownName } from "./format.js";
+import { visible } from "./hidden.js";
 import { History } from "./history.js";
 import { delivery } from "./message.js";
 import { Part } from "./part.js";
@@ -51,7 +52,7 @@ export function memberPanel({ fleetId, memberId, signal }) {
         setText(description, "Not in the roster: deregistered, or not of this fleet.");
         return;
       }
-      title.replaceChildren(bidi(member.name === "" ? `Member ${memberId}` : visible(member.name)));
+      title.replaceChildren(bidi(member.name === "" ? `Member ${memberId}` : shownName(member.name)));
       setText(description, visible(member.description));
       facts.replaceChildren(...lines(member));
     },

@@ -1,7 +1,8 @@
 /** How one delivery is shown: who to whom, the body, its states, and on demand its life line. */
 
 import { bidi, el, hued, setAttribute, setText, unseen } from "./dom.js";
-import { clock, full, visible } from "./format.js";
+import { clock, full, shownName } from "./format.js";
+import { visible } from "./hidden.js";
 import { address } from "./router.js";
 import { lifeLine } from "./lifeline.js";
 import { acknowledged, NOTICE } from "./states.js";
@@ -16,7 +17,7 @@ export function time(stamp) {
 
 /** A link to a member's panel. */
 export function memberLink(fleetId, memberId, name) {
-  const label = name === "" ? `#${memberId}` : visible(name);
+  const label = name === "" ? `#${memberId}` : shownName(name);
   return hued(el("a", { class: "who", href: address(fleetId, memberId) }, bidi(label)), memberId);
 }
 

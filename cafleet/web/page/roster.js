@@ -1,7 +1,7 @@
 /** Who is in the fleet. */
 
 import { bidi, el, hued, keyedList, setAttribute, setText, unseen } from "./dom.js";
-import { counted, visible } from "./format.js";
+import { counted, shownName } from "./format.js";
 import { Part } from "./part.js";
 import { address } from "./router.js";
 import { acknowledged } from "./states.js";
@@ -105,7 +105,7 @@ function line(member, fleetId) {
     member.member_id,
   );
   const update = (next, waiting, selected) => {
-    const label = next.name === "" ? `#${next.member_id}` : visible(next.name);
+    const label = next.name === "" ? `#${next.member_id}` : shownName(next.name);
     setText(name, label);
     setAttribute(name, "title", label);
     setText(about, details(next));

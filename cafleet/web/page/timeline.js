@@ -1,7 +1,8 @@
 /** The messages of a fleet, oldest at the top, the newest in view at the bottom. */
 
 import { announce, el, keyedList, setText } from "./dom.js";
-import { counted, day, full, visible } from "./format.js";
+import { counted, day, full, shownName } from "./format.js";
+import { visible } from "./hidden.js";
 import { entries } from "./grouping.js";
 import { History } from "./history.js";
 import { arrow, body, delivery, memberLink, states, time } from "./message.js";
@@ -99,8 +100,8 @@ export function timeline({ api, fleetId, onMessages }) {
 }
 
 function spoken({ broadcast, deliveries: [first] }) {
-  const to = broadcast ? "everyone" : first.to_member_name;
-  return visible(`${first.from_member_name} to ${to}: ${first.body.slice(0, 120)}`);
+  const to = broadcast ? "everyone" : shownName(first.to_member_name);
+  return `${shownName(first.from_member_name)} to ${to}: ${visible(first.body.slice(0, 120))}`;
 }
 
 /** The entries, with an item where a new day begins. */
@@ -177,5 +178,5 @@ function recipient(message, { api, fleetId }) {
 }
 
 function ackLine(message) {
-  return `${visible(message.to_member_name)}: ${full(message.status_timestamp)}`;
+  return `${shownName(message.to_member_name)}: ${full(message.status_timestamp)}`;
 }
