@@ -6,11 +6,11 @@ from typing import Annotated
 
 import typer
 
-from cafleet.cli.output import say
+from cafleet.cli.output import say, to_json
 from cafleet.cli.parser import Command
 from cafleet.cli.session import open_registry
 from cafleet.present.member_text import identified
-from cafleet.present.wire import WhoamiWire, to_json
+from cafleet.present.wire import WhoamiWire
 
 app = typer.Typer()
 
