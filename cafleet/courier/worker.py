@@ -16,6 +16,7 @@ from cafleet.broker.monitor import Claim, Wake
 from cafleet.courier.delivery_pass import Ending, Pass
 from cafleet.courier.halting import Halt, HaltedError
 from cafleet.courier.reports import Reports
+from cafleet.courier.resettling import Resettler
 from cafleet.courier.schedule import SERVER_SECONDS, Schedule
 from cafleet.courier.waking import Waker
 from cafleet.errors import CafleetError
@@ -60,6 +61,8 @@ class Worker(threading.Thread):
         self._wake_wanted = False
         self._waking: threading.Thread | None = None
         self._waker = Waker(fleet_id=claim.fleet_id, reports=reports, now=now, halt=self._halt)
+        self._resettler = Resettler(claim.fleet_id)
+        self._resettling: threading.Thread | None = None
         self._busy: set[int] = set()
         self._ended: SimpleQueue[tuple[int, Ending]] = SimpleQueue()
         self._schedule = Schedule(_server_at)
@@ -102,6 +105,7 @@ class Worker(threading.Thread):
                 rows = self._owing(conn)
                 self._note(rows, endings)
                 self._begin(rows)
+                self._resettle(waited_for=bool(rows) or _is_alive(self._waking))
             self._reports.mended("courier")
 
     def _pause(self) -> float:
@@ -182,11 +186,18 @@ class Worker(threading.Thread):
         )
 
     def _wake_monitor(self) -> None:
-        if self._wake_wanted and (self._waking is None or not self._waking.is_alive()):
+        if self._wake_wanted and not _is_alive(self._waking):
             self._wake_wanted = False
             work = ("wake of the monitor", self._wake)
             self._waking = threading.Thread(target=self._attempt, args=work, daemon=True)
             self._waking.start()
+
+    def _resettle(self, *, waited_for: bool) -> None:
+        """Look after panes that are too small for what is to be typed into them."""
+        if waited_for and self._resettler.is_due() and not _is_alive(self._resettling):
+            work = ("resettling of panes", self._resettler.look)
+            self._resettling = threading.Thread(target=self._attempt, args=work, daemon=True)
+            self._resettling.start()
 
     def _wake(self, conn: Connection) -> None:
         row = monitor.runtime(conn, fleet_id=self._claim.fleet_id)
@@ -212,6 +223,10 @@ class Worker(threading.Thread):
             self._reports.trouble(subject, f"{subject} failed and is tried again: {error}")
         else:
             self._reports.mended(subject)
+
+
+def _is_alive(thread: threading.Thread | None) -> bool:
+    return thread is not None and thread.is_alive()
 
 
 def _server_at(socket: str | None) -> object:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import Protocol
 
 import msgspec
@@ -192,6 +192,21 @@ class Multiplexer(Protocol):
 
     def survey(self) -> list[Spot]:
         """All panes of the server, those of a window in the order of their layout.
+
+        Raises:
+            MultiplexerError: the server cannot be reached.
+        """
+        ...
+
+    def resettle(
+        self, panes: Collection[str], small: Collection[str], *, fleet: str, name: str
+    ) -> list[str]:
+        """Move those of ``small`` that still are too small for an agent into windows with room; which
+        were moved. ``panes`` are all of the fleet that may be moved, ``fleet`` is what its tags begin
+        with, and ``name`` is for new windows.
+
+        What a person looks at stays as it is: the active pane of a window that a client shows, and
+        zoomed windows.
 
         Raises:
             MultiplexerError: the server cannot be reached.

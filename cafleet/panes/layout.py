@@ -18,6 +18,11 @@ COMFORTABLE = (80, 15)
 SMALLEST = (60, 12)
 
 
+def is_small(spot: Spot) -> bool:
+    """Whether an agent in the pane cannot be judged."""
+    return spot.columns < SMALLEST[0] or spot.height < SMALLEST[1]
+
+
 class Place(msgspec.Struct, frozen=True, kw_only=True):
     """The command that opens the pane, its target, where the pane is right after it (a target as
     well), and the commands that then arrange the window."""
@@ -39,16 +44,16 @@ def choose(spots: Sequence[Spot], beside: str, *, fleet: str, name: str) -> Plac
     here = next((spot for spot in spots if spot.pane == beside), None)
     if here is None:
         raise pane_gone(beside)
-    windows: dict[str, list[Spot]] = {}
-    for spot in spots:
-        windows.setdefault(spot.window, []).append(spot)
+    windows = windows_of(spots)
     if _is_ours(windows[here.window], fleet, here) and _half_is_enough(windows[here.window]):
         return _beside_main(windows[here.window])
     for window, panes in windows.items():
-        if window != here.window and _is_ours(panes, fleet) and _tiles_are_enough(panes):
-            return _divide(
-                "-v", _tallest(panes), arrangement=(("select-layout", "-t", window, "tiled"),)
-            )
+        if (
+            window != here.window
+            and _is_ours(panes, fleet)
+            and tiles_are_enough(panes, COMFORTABLE)
+        ):
+            return _divide("-v", tallest(panes), arrangement=(tiled(window),))
     # After the last window, so that it is the last one itself.
     end = f"{here.session_id}:{{end}}"
     return Place(command=("new-window", "-a", "-n", name), target=end, opened=end)
@@ -83,8 +88,33 @@ def _half_is_enough(panes: Sequence[Spot]) -> bool:
     return narrower >= COMFORTABLE[0] and lowest >= COMFORTABLE[1]
 
 
-def _tiles_are_enough(panes: Sequence[Spot]) -> bool:
-    """Count columns and rows as tmux does for its layout ``tiled`` (layout_set_tiled)."""
+def windows_of(spots: Sequence[Spot]) -> dict[str, list[Spot]]:
+    """The panes of each window, in the order of its layout."""
+    windows: dict[str, list[Spot]] = {}
+    for spot in spots:
+        windows.setdefault(spot.window, []).append(spot)
+    return windows
+
+
+def tiled(window: str) -> tuple[str, ...]:
+    """The command that gives all panes of a window about the same room."""
+    return ("select-layout", "-t", window, "tiled")
+
+
+def beside_main(main: Spot) -> tuple[tuple[str, ...], ...]:
+    """The commands that give the first pane of a window half of it, and the others the rest."""
+    return (
+        ("select-layout", "-t", main.window, "main-vertical"),
+        # Not the window's option main-pane-width, which is the user's.
+        ("resize-pane", "-t", main.pane, "-x", str(main.width // 2)),
+    )
+
+
+def tiles_are_enough(panes: Sequence[Spot], size: tuple[int, int]) -> bool:
+    """Whether one more pane in their window leaves each of them ``size``: columns and rows.
+
+    They are counted as tmux does for its layout ``tiled`` (layout_set_tiled).
+    """
     window, wanted = panes[0], len(panes) + 1
     rows = columns = 1
     while rows * columns < wanted:
@@ -93,21 +123,17 @@ def _tiles_are_enough(panes: Sequence[Spot]) -> bool:
             columns += 1
     width = (window.width - (columns - 1)) // columns
     height = (window.room - (rows - 1)) // rows
-    return width >= COMFORTABLE[0] and height >= COMFORTABLE[1]
+    return width >= size[0] and height >= size[1]
 
 
 def _beside_main(panes: Sequence[Spot]) -> Place:
     main, members = panes[0], panes[1:]
-    arrangement = (
-        ("select-layout", "-t", main.window, "main-vertical"),
-        # Not the window's option main-pane-width, which is the user's.
-        ("resize-pane", "-t", main.pane, "-x", str(main.width // 2)),
-    )
+    arrangement = beside_main(main)
     if not members:
         return _divide("-h", main, arrangement=arrangement)
-    return _divide("-v", _tallest(members), arrangement=arrangement)
+    return _divide("-v", tallest(members), arrangement=arrangement)
 
 
-def _tallest(panes: Sequence[Spot]) -> Spot:
+def tallest(panes: Sequence[Spot]) -> Spot:
     """The pane with the most room to divide; of equals the last, so that the order is kept."""
     return max(reversed(panes), key=lambda spot: spot.height)

@@ -5,10 +5,10 @@ from __future__ import annotations
 import os
 import socket as sockets
 import struct
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 
 from cafleet.errors import MultiplexerError
-from cafleet.panes import capture, control, environment, pictures, typist
+from cafleet.panes import capture, control, environment, pictures, resettling, typist
 from cafleet.panes.identity import PaneTag
 from cafleet.panes.interface import NewPane, Spot
 from cafleet.panes.survey import survey
@@ -118,6 +118,11 @@ class Tmux:
 
     def survey(self) -> list[Spot]:
         return survey(self._socket)
+
+    def resettle(
+        self, panes: Collection[str], small: Collection[str], *, fleet: str, name: str
+    ) -> list[str]:
+        return resettling.resettle(self._socket, panes, small, fleet=fleet, name=name)
 
     def variable(self, pane: str, name: str) -> str | None:
         return environment.variable(self._socket, pane, name)
