@@ -107,7 +107,7 @@ class _Messages:
             "role": "assistant",
             "model": request["model"],
             "stop_sequence": None,
-            "usage": {"input_tokens": 5, "output_tokens": 5},
+            "usage": {"input_tokens": _tokens(reply), "output_tokens": 5},
         }
         block, empty, deltas, reason = self._block(reply)
         if not request.get("stream"):
@@ -163,7 +163,8 @@ class _Completions:
             message["tool_calls"] = [{"index": 0, "id": _new_id("call"), **self._call(reply)}]
         reason = "stop" if isinstance(reply, Say) else "tool_calls"
         head = {"id": "chatcmpl-1", "created": 1, "model": request["model"]}
-        usage = {"prompt_tokens": 5, "completion_tokens": 5, "total_tokens": 10}
+        asked = _tokens(reply)
+        usage = {"prompt_tokens": asked, "completion_tokens": 5, "total_tokens": asked + 5}
         if not request.get("stream"):
             choice = {"index": 0, "message": message, "finish_reason": reason}
             return _json({**head, "object": "chat.completion", "choices": [choice], "usage": usage})
@@ -220,7 +221,8 @@ class _Responses:
             "created_at": 1,
             "model": request["model"],
         }
-        tokens = {"input_tokens": 5, "output_tokens": 5, "total_tokens": 10}
+        asked = _tokens(reply)
+        tokens = {"input_tokens": asked, "output_tokens": 5, "total_tokens": asked + 5}
         done = {**response, "status": "completed", "output": [item], "usage": tokens}
         events: list[Json] = [
             {"type": "response.created", "response": {**response, "status": "in_progress"}},
@@ -272,6 +274,11 @@ _DIALECTS: dict[str, Dialect] = {
     "/chat/completions": _Completions(),
     "/responses": _Responses(),
 }
+
+
+def _tokens(reply: Say | Call) -> int:
+    """How many tokens the question is said to have had."""
+    return reply.tokens if isinstance(reply, Say) else 5
 
 
 def _new_id(kind: str) -> str:

@@ -150,15 +150,21 @@ class _Handler(BaseHTTPRequestHandler):
         if isinstance(exchange.reply, Fail):
             self._fail(exchange.reply)
         elif exchange.finished:
-            pause = exchange.reply.pause if isinstance(exchange.reply, Say) else 0.0
-            self._answer(*dialect.write(request, exchange.reply), pause=pause)
+            said = exchange.reply if isinstance(exchange.reply, Say) else Say()
+            self._answer(*dialect.write(request, exchange.reply), said.pause, said.headers)
 
     def _left(self) -> bool:
         """Whether the agent has hung up meanwhile; it sends nothing while it waits."""
         return bool(select.select([self.connection], [], [], 0)[0])
 
-    def _answer(self, body: bytes, kind: str, *, pause: float = 0.0) -> None:
-        self._head(200, len(body), {"content-type": kind})
+    def _answer(
+        self,
+        body: bytes,
+        kind: str,
+        pause: float = 0.0,
+        headers: dict[str, str] | None = None,
+    ) -> None:
+        self._head(200, len(body), {"content-type": kind, **(headers or {})})
         if not pause:
             self.wfile.write(body)
             return

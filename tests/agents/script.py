@@ -30,13 +30,16 @@ class Say:
     """An answer in words, not ``until`` an event, where there is one.
 
     ``pause`` is the seconds between one word and the next, and ``thought`` what the model is said to
-    have thought before, where the protocol has a place for it.
+    have thought before, where the protocol has a place for it. ``tokens`` is what it says that the
+    question was long, and ``headers`` are added to those of the answer.
     """
 
     text: str = "Understood."
     until: threading.Event | None = None
     pause: float = 0.0
     thought: str = ""
+    tokens: int = 5
+    headers: dict[str, str] = field(default_factory=dict)
 
     @property
     def pieces(self) -> list[str]:

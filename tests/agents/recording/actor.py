@@ -18,14 +18,17 @@ from tests.agents.model import Model
 from tests.agents.recording.table import Tour
 from tests.harness.tmux import TmuxServer
 
-START_SECONDS = 120.0
-SEE_SECONDS = 25.0
+START_SECONDS = 300.0
+SEE_SECONDS = 45.0
 # Longer than the longest scene of work.
 _LONGEST_ANSWER = 1200.0
-_READY_SECONDS = 3.0
+_READY_SECONDS = 5.0
+# What follows an Escape too soon makes one key with it.
+_ESCAPE_SECONDS = 1.2
 _KEY_SECONDS = 0.25
 # Agents take an Enter that comes at once for a part of what was pasted.
 _ENTER_SECONDS = 1.0
+_TAKEN_SECONDS = 15.0
 _STILL_SECONDS = 0.4
 
 
@@ -69,7 +72,7 @@ class Actor:
         """Press keys one after the other."""
         for name in names.split():
             self.keys(name)
-            time.sleep(_KEY_SECONDS)
+            time.sleep(_ESCAPE_SECONDS if name == "Escape" else _KEY_SECONDS)
 
     def keys(self, names: str) -> None:
         """Press keys at once."""
@@ -87,8 +90,12 @@ class Actor:
         """Submit a text as a turn."""
         self.paste(text)
         time.sleep(_ENTER_SECONDS)
+        typed = self.screen()
         self.server.enter(self.pane)
         self._said_at = time.monotonic()
+        while self.screen() == typed and time.monotonic() < self._said_at + _TAKEN_SECONDS:
+            time.sleep(0.1)
+        time.sleep(_ENTER_SECONDS)
 
     def at(self, seconds: str) -> None:
         """Wait until so long after the last text was submitted."""
@@ -130,6 +137,7 @@ def acting(tour: Tour, home: Path, columns: int, rows: int) -> Iterator[Actor]:
             "LANG": "C.UTF-8",
             "SHELL": "/bin/sh",
             "COLORTERM": "truecolor",
+            "EDITOR": "vi",
             "GIT_CONFIG_GLOBAL": "/dev/null",
             **given,
             "PATH": f"{given['PATH']}:/usr/local/bin:/usr/bin:/bin",

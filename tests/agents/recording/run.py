@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import subprocess
 import sys
 import tempfile
 import threading
@@ -24,6 +25,7 @@ from tests.agents.recording.table import AGENTS, SIZES, Scene, Tour, tours
 SCREENS = Path(__file__).parents[2] / "screens"
 # Homes are short and all equally long, see neutral().
 _HOMES = Path(tempfile.gettempdir()) / "cs"
+_PROBE_SECONDS = 8.0
 _PACKAGES = {
     "claude": "@anthropic-ai/claude-code",
     "codex": "@openai/codex",
@@ -38,6 +40,7 @@ class Take:
     tour: Tour
     size: str
     wanted: frozenset[str]
+    probe: bool = False
 
 
 def main() -> int:
@@ -58,8 +61,14 @@ def _options() -> argparse.Namespace:
     parser.add_argument("--tour", action="append", help="tours of this name only")
     parser.add_argument("--scene", action="append", help="scenes of this name only")
     parser.add_argument("--size", action="append", help="panes of this size only")
+    parser.add_argument("--missing", action="store_true", help="only what is not there yet")
     parser.add_argument("--jobs", type=int, default=4, help="how many agents at once (4)")
     parser.add_argument("--into", type=Path, default=SCREENS, help="the folder of the screens")
+    parser.add_argument(
+        "--probe",
+        action="store_true",
+        help="record nothing: paste a text and Enter at each scene and say whether it arrived",
+    )
     parser.add_argument("--list", action="store_true", help="say what would run")
     options = parser.parse_args()
     options.agent = options.agent or list(AGENTS)
@@ -73,11 +82,13 @@ def _takes(agent: str, options: argparse.Namespace) -> list[Take]:
             wanted = frozenset(
                 scene.name
                 for scene in tour.scenes
-                if size in scene.sizes and (not options.scene or scene.name in options.scene)
+                if size in scene.sizes
+                and (not options.scene or scene.name in options.scene)
+                and not (options.missing and _file(options.into, agent, scene, size).exists())
             )
             named = not options.tour or tour.name in options.tour
             if wanted and named and size in tour.sizes:
-                found.append(Take(tour, size, wanted))
+                found.append(Take(tour, size, wanted, options.probe))
     return found
 
 
@@ -94,15 +105,18 @@ def _record(take: Take, into: Path) -> int:
                     continue
                 try:
                     fields = _play(actor, tour, scene)
-                    if scene.name in take.wanted:
+                    if scene.name in take.wanted and take.probe:
+                        _probe(actor, take, scene)
+                    elif scene.name in take.wanted:
                         _write(into, tour, scene, neutral(fields, str(home)))
+                    _back(actor, scene)
                 except UnseenError as reason:
                     missing += scene.name in take.wanted
                     _tell(take, scene.name, reason, actor.screen())
                     _back(actor, scene)
-    except UnseenError as reason:
-        missing += len(take.wanted)
-        _tell(take, "start", reason, "")
+    except (UnseenError, subprocess.SubprocessError) as reason:
+        missing += 1
+        _tell(take, "ended early", reason, "")
     finally:
         remove(home)
     return missing
@@ -116,8 +130,25 @@ def _play(actor: Actor, tour: Tour, scene: Scene) -> dict[str, Any]:
     if "working" not in scene.expected and tour.ready:
         actor.still()
     taken = shot(actor)
-    _back(actor, scene)
+    if taken["dead"]:
+        raise UnseenError("the agent has ended")
     return taken
+
+
+def _probe(actor: Actor, take: Take, scene: Scene) -> None:
+    """Say whether a text that is submitted now reaches the model as a turn at once."""
+    text = f"PROBE of {scene.name}"
+    before = len(actor.model.exchanges())
+    actor.say(text)
+    deadline = time.monotonic() + _PROBE_SECONDS
+    turns: list[str] = []
+    while text not in turns and time.monotonic() < deadline:
+        asked = [each.asked for each in actor.model.exchanges()[before:]]
+        turns = [turn.strip() for each in asked for turn in each.turns[-1:]]
+        time.sleep(0.2)
+    told = "arrived" if text in turns else f"did not arrive: {turns}"
+    print(f"{take.tour.agent} {take.size} {scene.name}: {told}", flush=True)
+    actor.still()
 
 
 def _back(actor: Actor, scene: Scene) -> None:
@@ -132,7 +163,7 @@ def _back(actor: Actor, scene: Scene) -> None:
 
 def _write(into: Path, tour: Tour, scene: Scene, taken: dict[str, Any]) -> None:
     into.mkdir(parents=True, exist_ok=True)
-    name = f"{tour.agent}-{scene.name}-{taken['columns']}x{taken['rows']}.json"
+    file = _file(into, tour.agent, scene, f"{taken['columns']}x{taken['rows']}")
     made: dict[str, Any] = {"tour": tour.name, "options": tour.options, "steps": scene.do}
     if tour.launch:
         made["launch"] = tour.launch
@@ -147,8 +178,12 @@ def _write(into: Path, tour: Tour, scene: Scene, taken: dict[str, Any]) -> None:
         "term": tour.term,
         **taken,
     }
-    (into / name).write_text(json.dumps(fields) + "\n", encoding="utf-8")
-    print(name, flush=True)
+    file.write_text(json.dumps(fields) + "\n", encoding="utf-8")
+    print(file.name, flush=True)
+
+
+def _file(into: Path, agent: str, scene: Scene, size: str) -> Path:
+    return into / f"{agent}-{scene.name}-{size}.json"
 
 
 def version(agent: str) -> str:
@@ -174,7 +209,7 @@ def _new_home() -> Path:
             time.sleep(1)
 
 
-def _tell(take: Take, name: str, reason: UnseenError, screen: str) -> None:
+def _tell(take: Take, name: str, reason: Exception, screen: str) -> None:
     print(
         f"--- {take.tour.agent} {take.tour.name} {take.size} {name}: {reason}\n{screen}\n---",
         flush=True,

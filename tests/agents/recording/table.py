@@ -65,10 +65,11 @@ def tours(agent: str) -> Iterator[Tour]:
     """All tours of an agent, in the order of its table."""
     shared = _read(FOLDER / "answers.toml")["answers"]
     table = _read(FOLDER / f"{agent}.toml")
-    answers = {**shared, **table.get("answers", {})}
-    rules = tuple(Rule(about=word, steps=_steps(steps)) for word, steps in answers.items())
     for entry in table["tour"]:
-        given = {name: _frozen(value) for name, value in entry.items() if name != "scenes"}
+        answers = {**shared, **table.get("answers", {}), **entry.get("answers", {})}
+        rules = tuple(Rule(about=word, steps=_steps(steps)) for word, steps in answers.items())
+        taken = ("scenes", "answers")
+        given = {name: _frozen(value) for name, value in entry.items() if name not in taken}
         ready = entry.get("ready", table["ready"])
         scenes = tuple(_scene(each) for each in entry["scenes"])
         yield Tour(**{**given, "agent": agent, "ready": ready, "scenes": scenes, "rules": rules})
