@@ -126,7 +126,11 @@ class MemberRecord(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class MemberActivity(msgspec.Struct, frozen=True, kw_only=True):
-    """One line of the roster. ``idle`` is whole seconds, null where nothing can be said."""
+    """One line of the roster. ``idle`` is whole seconds, null where nothing can be said.
+
+    ``owed`` counts the notices that are still due, ``unacked`` the messages that are not acknowledged,
+    ``unsure`` those whose notice may not have arrived.
+    """
 
     member_id: int
     name: str
@@ -139,6 +143,8 @@ class MemberActivity(msgspec.Struct, frozen=True, kw_only=True):
     screen: ScreenState | None
     screen_at: str | None
     owed: int
+    unacked: int
+    unsure: int
 
 
 class FleetRecord(msgspec.Struct, frozen=True, kw_only=True):

@@ -113,9 +113,17 @@ WHERE type = 'unicast' AND status_state = 'completed';
 CREATE INDEX idx_messages_from_member_status_ts
 ON messages (from_member_id, status_timestamp);
 
+CREATE INDEX idx_messages_inbox
+ON messages (owner_member_id)
+WHERE type <> 'broadcast_summary';
+
 CREATE INDEX idx_messages_origin
 ON messages (origin_message_id)
 WHERE type = 'unicast' AND origin_message_id IS NOT NULL;
+
+CREATE INDEX idx_messages_outbox
+ON messages (from_member_id)
+WHERE type <> 'broadcast_summary';
 
 CREATE INDEX idx_messages_owed
 ON messages (owner_member_id, message_id)
@@ -133,5 +141,9 @@ ON messages (owner_member_id, created_at)
 WHERE type = 'unicast';
 
 CREATE INDEX idx_messages_sent ON messages (from_member_id, created_at);
+
+CREATE INDEX idx_messages_unsure
+ON messages (owner_member_id)
+WHERE delivery_state = 'unsure';
 
 CREATE INDEX idx_reserved_members_fleet ON reserved_members (fleet_id);

@@ -73,6 +73,12 @@ def owed_in_fleet(conn: Connection, *, fleet_id: int) -> list[LifeLine]:
     return life_lines(conn, message_ids=[row.message_id for row in rows])
 
 
+def unsure_in_fleet(conn: Connection, *, fleet_id: int) -> list[LifeLine]:
+    """Every delivery whose notice may not have reached an active member of a fleet, ids ascending."""
+    rows = queries.list_fleet_unsure_ids(conn, fleet_id=fleet_id)
+    return life_lines(conn, message_ids=[row.message_id for row in rows])
+
+
 def mark_typed(conn: Connection, *, message_ids: Sequence[int], now: datetime) -> list[int]:
     """Note that notices are about to be pasted; those that are owed no more are left out.
 

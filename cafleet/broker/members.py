@@ -211,6 +211,8 @@ def _activity(row: ActivityRow, now: datetime) -> MemberActivity:
         screen=row.screen,
         screen_at=row.screen_at,
         owed=row.owed,
+        unacked=row.unacked,
+        unsure=row.unsure,
     )
 
 

@@ -204,3 +204,39 @@ def timeline(
     return queries.list_timeline_page(
         conn, fleet_id=fleet_id, before=page.before, limit=min(page.limit, TIMELINE_LIMIT)
     )
+
+
+def history(
+    conn: Connection, *, fleet_id: int, member_id: int | None, page: Page
+) -> Sequence[TrackedMessage]:
+    """A page of the deliveries of a fleet, or of those that one of its members has sent or owns,
+    ids descending. The fleet may be deleted, the member deregistered or its row gone.
+
+    Raises:
+        UnknownIdError: there is no such fleet, it never had such a member, or no message can have
+            the id that the page ends before.
+    """
+    fleets.get(conn, fleet_id=fleet_id)
+    if not is_id(page.before):
+        raise UnknownIdError(
+            f"message {page.before} does not exist; give the id of the last message that was printed"
+        )
+    if member_id is None:
+        return queries.list_timeline_page(
+            conn, fleet_id=fleet_id, before=page.before, limit=page.limit
+        )
+    member = members.find(conn, member_id=member_id)
+    found: Sequence[TrackedMessage] = []
+    if is_id(member_id):
+        found = queries.list_member_page(
+            conn, member_id=member_id, before=page.before, limit=page.limit
+        )
+    if member is None and found:
+        # Of a member that was removed by hand its messages tell the fleet.
+        member = members.find(conn, member_id=found[0].owner_member_id)
+    if member is None or member.fleet_id != fleet_id:
+        raise UnknownIdError(
+            f"member {member_id} is none of fleet {fleet_id}; `cafleet message list {fleet_id}` shows the "
+            f"messages of all its members"
+        )
+    return found

@@ -14,6 +14,7 @@ from cafleet.texts import is_blank
 
 # Python reads no integer of more digits (sys.set_int_max_str_digits), and no id has 20.
 _MOST_DIGITS = 4300
+LARGEST_PAGE = 1000
 
 
 def identifier(text: str) -> int:
@@ -46,6 +47,16 @@ def whole(text: str | int) -> int:
     if value is None:
         raise typer.BadParameter(
             f"{_shown(str(text))} is not a whole number from 0 to {LARGEST_INTEGER}"
+        )
+    return value
+
+
+def page_size(text: str | int) -> int:
+    """A number of messages from 1 to 1,000; a default comes as the integer that it is."""
+    value = decimal(str(text), low=1, high=LARGEST_PAGE)
+    if value is None:
+        raise typer.BadParameter(
+            f"{_shown(str(text))} is not a whole number from 1 to {LARGEST_PAGE}"
         )
     return value
 

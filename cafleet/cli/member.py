@@ -163,8 +163,9 @@ def list_(fleet_id: FleetId, json: Json = False) -> None:
     from cafleet.clock import utc_now
 
     with open_session() as conn:
-        found = members.list_activity(conn, fleet_id=fleet_id, now=utc_now())
-    say(to_json(shaped_all(found, ActivityWire)) if json else texts.listed(found))
+        now = utc_now()
+        found = members.list_activity(conn, fleet_id=fleet_id, now=now)
+    say(to_json(shaped_all(found, ActivityWire)) if json else texts.listed(found, now))
 
 
 @app.command("prompt", cls=SubjectCommand)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from cafleet import settings
-from cafleet.cli.arguments import identifier, positive, utf8, wait_state, whole
+from cafleet.cli.arguments import identifier, page_size, positive, utf8, wait_state, whole
 from cafleet.cli.bodies import BodySource
 from cafleet.cli.output import say, to_json, warn
 from cafleet.cli.parser import Command, SubjectCommand
@@ -227,6 +227,41 @@ def show(message_id: MessageId, json: Json = False) -> None:
     with open_session() as conn:
         message = shaped(messages.get(conn, message_id=message_id), MessageRecord)
     say(to_json(MessageWire(message=message)) if json else envelope(message, max_text_len))
+
+
+@app.command("list", cls=SubjectCommand)
+def list_(
+    fleet_id: Annotated[int, typer.Argument(parser=identifier, metavar="FLEET_ID")],
+    member_id: Annotated[
+        int | None,
+        typer.Option(
+            "--member-id", parser=identifier, metavar="ID", help="Only what it sent or received."
+        ),
+    ] = None,
+    before: Annotated[
+        int | None,
+        typer.Option(
+            "--before",
+            parser=identifier,
+            metavar="ID",
+            help="Only what is older than this message.",
+        ),
+    ] = None,
+    limit: Annotated[
+        int,
+        typer.Option("--limit", parser=page_size, metavar="N", help="At most so many, up to 1000."),
+    ] = 50,
+    json: Json = False,
+) -> None:
+    """Print the messages of a fleet, a deleted one too, newest first; mark nothing."""
+    from cafleet.broker import messages
+
+    max_text_len = settings.max_text_len()
+    page = messages.Page(before=settings.LARGEST_INTEGER if before is None else before, limit=limit)
+    with open_session() as conn:
+        rows = messages.history(conn, fleet_id=fleet_id, member_id=member_id, page=page)
+    found = shaped_all(rows, MessageRecord)
+    say(to_json(found) if json else texts.listed(fleet_id, found, max_text_len))
 
 
 @app.command("why", cls=SubjectCommand)

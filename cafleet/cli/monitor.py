@@ -61,7 +61,9 @@ def status(fleet_id: FleetId, json: Json = False) -> None:
 
     with open_session() as conn:
         found = loop_status(conn, fleet_id=fleet_id)
-    outcome = monitor_status(found.fleet_id, found.runtime, found.owed, running=found.running)
+    outcome = monitor_status(
+        found.fleet_id, found.runtime, found.owed, found.unsure, running=found.running
+    )
     say(to_json(outcome) if json else texts.status(outcome))
 
 

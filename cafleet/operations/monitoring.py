@@ -28,10 +28,11 @@ class LoopStatus(msgspec.Struct, frozen=True, kw_only=True):
     running: bool
     runtime: MonitorRuntime | None
     owed: list[LifeLine]
+    unsure: list[LifeLine]
 
 
 def loop_status(conn: Connection, *, fleet_id: int) -> LoopStatus:
-    """How the loop does, and what is owed.
+    """How the loop does, what is owed, and what may not have arrived.
 
     Raises:
         UnknownIdError: the fleet is unknown or deleted.
@@ -42,6 +43,7 @@ def loop_status(conn: Connection, *, fleet_id: int) -> LoopStatus:
         running=is_running(conn, database=settings.database_path(), fleet_id=fleet_id),
         runtime=monitor.runtime(conn, fleet_id=fleet_id),
         owed=deliveries.owed_in_fleet(conn, fleet_id=fleet_id),
+        unsure=deliveries.unsure_in_fleet(conn, fleet_id=fleet_id),
     )
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from datetime import datetime
+
 from cafleet import clock
 from cafleet.present.visible import visible
 from cafleet.records import Placement
@@ -31,6 +33,12 @@ def pane_cell(placement: Placement | None) -> str:
 def agent_cell(placement: Placement | None) -> str:
     """The coding agent of a member, ``-`` without a placement."""
     return ABSENT if placement is None else placement.coding_agent.value
+
+
+def age_cell(stamp: str | None, now: datetime) -> str:
+    """How long before ``now`` a stored time was, 0s for one to come; ``-`` if none can be read."""
+    seconds = None if stamp is None else clock.seconds_since(stamp, now)
+    return idle_cell(None if seconds is None else max(0, seconds))
 
 
 def idle_cell(seconds: int | None) -> str:

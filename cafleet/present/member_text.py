@@ -3,14 +3,37 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from datetime import datetime
 
-from cafleet.present.cells import agent_cell, cell, idle_cell, name_cell, pane_cell
+from cafleet.present.cells import (
+    ABSENT,
+    age_cell,
+    agent_cell,
+    cell,
+    idle_cell,
+    name_cell,
+    pane_cell,
+)
 from cafleet.present.table import table
 from cafleet.present.visible import visible, visible_body
 from cafleet.present.wire import CaptureWire, DeletedMemberWire, PingWire, TypedWire, WhoamiWire
 from cafleet.records import MemberActivity, MemberRecord
 
-_COLUMNS = ("member_id", "name", "kind", "agent", "pane_id", "screen", "owed", "idle")
+_COLUMNS = (
+    "member_id",
+    "name",
+    "kind",
+    "agent",
+    "pane_id",
+    "screen",
+    "owed",
+    "unacked",
+    "unsure",
+    "last_sent",
+    "last_recv",
+    "last_ack",
+    "idle",
+)
 
 
 def created(member: MemberRecord) -> str:
@@ -30,11 +53,12 @@ def identified(who: WhoamiWire) -> str:
     )
 
 
-def listed(members: Sequence[MemberActivity]) -> str:
+def listed(members: Sequence[MemberActivity], now: datetime) -> str:
+    """A line for each member; what it last did, and the look at its pane, with the age at ``now``."""
     if not members:
         return "0 members."
     title = "1 member:" if len(members) == 1 else f"{len(members)} members:"
-    return f"{title}\n{table(_COLUMNS, [_row(member) for member in members])}"
+    return f"{title}\n{table(_COLUMNS, [_row(member, now) for member in members])}"
 
 
 def deleted(outcome: DeletedMemberWire) -> str:
@@ -63,14 +87,26 @@ def captured(capture: CaptureWire, *, ansi: bool) -> str:
     return capture.content if ansi else visible_body(capture.content)
 
 
-def _row(member: MemberActivity) -> list[str]:
+def _row(member: MemberActivity, now: datetime) -> list[str]:
     return [
         cell(member.member_id),
         name_cell(member.name),
         cell(member.kind.value),
         agent_cell(member.placement),
         pane_cell(member.placement),
-        cell(member.screen),
+        _screen_cell(member, now),
         cell(member.owed),
+        cell(member.unacked),
+        cell(member.unsure),
+        age_cell(member.last_sent, now),
+        age_cell(member.last_recv, now),
+        age_cell(member.last_ack, now),
         idle_cell(member.idle),
     ]
+
+
+def _screen_cell(member: MemberActivity, now: datetime) -> str:
+    """What the last look has found, and how long ago that was: ``working 12s``."""
+    if member.screen is None:
+        return ABSENT
+    return f"{member.screen.value} {age_cell(member.screen_at, now)}"

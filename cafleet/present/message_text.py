@@ -38,5 +38,12 @@ def polled(member_id: int, messages: Sequence[MessageRecord], more: int, max_tex
     return f"{told}\n\n{more} more {'is' if more == 1 else 'are'} waiting for member {member_id}."
 
 
+def listed(fleet_id: int, messages: Sequence[MessageRecord], max_text_len: int) -> str:
+    """A page of a history."""
+    if not messages:
+        return f"Fleet {fleet_id} has no such messages."
+    return envelopes(messages, max_text_len)
+
+
 def acknowledged(message: MessageRecord, max_text_len: int) -> str:
     return f"Message {message.message_id} acknowledged.\n{envelope(message, max_text_len)}"

@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 
 from cafleet.present.cells import ABSENT, name_cell
 from cafleet.present.visible import visible, visible_body
-from cafleet.present.wire import MonitorStatusWire, ScanWire, StoppedWire
+from cafleet.present.wire import MonitorStatusWire, OwedWire, ScanWire, StoppedWire
 
 _NO_PANE = "—"
+# So many owed notices are told one by one, the oldest.
+_OLDEST = 10
 
 
 def status(outcome: MonitorStatusWire) -> str:
-    """The loop's health, a line each, then what is owed."""
+    """The loop's health, a line each, then how much is owed to whom, and the oldest ten of it."""
     rows = [f"fleet {outcome.fleet_id}: {'running' if outcome.running else 'not running'}"]
     rows += [
         f"{name}: {ABSENT if value is None else visible(str(value))}"
@@ -24,15 +27,27 @@ def status(outcome: MonitorStatusWire) -> str:
             ("wake_interval_seconds", outcome.wake_interval_seconds),
             ("last_wake_at", outcome.last_wake_at),
             ("owed", len(outcome.owed)),
+            ("unsure", len(outcome.unsure)),
         )
     ]
-    for owed in outcome.owed:
-        reason = "" if owed.reason is None else f" ({visible(owed.reason)})"
-        rows.append(
-            f"  message {owed.message_id} to member {owed.to_member_id}: {owed.state.value}{reason} since "
-            f"{visible(owed.since)}"
-        )
+    owed = Counter(each.to_member_id for each in outcome.owed)
+    unsure = Counter(each.to_member_id for each in outcome.unsure)
+    rows += [
+        f"  member {member_id}: {owed[member_id]} owed, {unsure[member_id]} unsure"
+        for member_id in sorted(owed | unsure)
+    ]
+    rows += [_notice(each) for each in outcome.owed[:_OLDEST]]
+    if len(outcome.owed) > _OLDEST:
+        rows.append(f"  {len(outcome.owed) - _OLDEST} more are owed; --json has them all")
     return "\n".join(rows)
+
+
+def _notice(owed: OwedWire) -> str:
+    reason = "" if owed.reason is None else f" ({visible(owed.reason)})"
+    return (
+        f"  message {owed.message_id} to member {owed.to_member_id}: {owed.state.value}{reason} since "
+        f"{visible(owed.since)}"
+    )
 
 
 def stopped(fleet_id: int, outcome: StoppedWire) -> str:

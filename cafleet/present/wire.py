@@ -74,6 +74,8 @@ class ActivityWire(msgspec.Struct, frozen=True, kw_only=True):
     screen: ScreenState | None
     screen_at: str | None
     owed: int
+    unacked: int
+    unsure: int
 
 
 class WhyWire(msgspec.Struct, frozen=True, kw_only=True):
@@ -168,7 +170,7 @@ _Shape = TypeVar("_Shape", bound=msgspec.Struct)
 
 
 class OwedWire(msgspec.Struct, frozen=True, kw_only=True):
-    """A notice that is still due."""
+    """A notice that is still due, or that may not have arrived."""
 
     message_id: int
     to_member_id: int
@@ -189,6 +191,7 @@ class MonitorStatusWire(msgspec.Struct, frozen=True, kw_only=True):
     wake_interval_seconds: int | None
     last_wake_at: str | None
     owed: list[OwedWire]
+    unsure: list[OwedWire]
 
 
 class StoppedWire(msgspec.Struct, frozen=True, kw_only=True):
@@ -260,7 +263,12 @@ def created_fleet(
 
 
 def monitor_status(
-    fleet_id: int, runtime: MonitorRuntime | None, owed: Iterable[LifeLine], *, running: bool
+    fleet_id: int,
+    runtime: MonitorRuntime | None,
+    owed: Iterable[LifeLine],
+    unsure: Iterable[LifeLine],
+    *,
+    running: bool,
 ) -> MonitorStatusWire:
     """How a loop does; what a dead one left in its row about itself is not repeated as fact."""
     live = runtime if running else None
@@ -274,6 +282,7 @@ def monitor_status(
         wake_interval_seconds=None if runtime is None else runtime.wake_interval_seconds,
         last_wake_at=None if runtime is None else runtime.last_wake_at,
         owed=shaped_all(owed, OwedWire),
+        unsure=shaped_all(unsure, OwedWire),
     )
 
 

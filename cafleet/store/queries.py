@@ -56,7 +56,7 @@ from cafleet.store.rows import (
     WakeTargetRow,
 )
 
-SCHEMA_VERSION = 14
+SCHEMA_VERSION = 15
 
 
 def list_alembic_revisions(
@@ -695,11 +695,13 @@ def list_activity(
     fleet_id: int,
 ) -> list[ActivityRow]:
     """The active members of a fleet, each with its last sign of life in the messages, the last
-    look at its pane and the number of notices it is owed. An unknown status is not passed over
-    either. Cost: four steps into indexes per member, however many messages there are.
+    look at its pane and the number of notices it is owed, of messages that it has not
+    acknowledged, and of notices that may not have reached it. An unknown status is not passed
+    over either. Cost: six steps into indexes per member, however many messages there are.
 
     Source: sql/queries/members.sql:99, by idx_members_fleet_status, idx_messages_ack,
-    idx_messages_owed, idx_messages_received, idx_messages_sent, primary key.
+    idx_messages_owed, idx_messages_pending, idx_messages_received, idx_messages_sent,
+    idx_messages_unsure, primary key.
     """
     return many(
         conn,
@@ -719,7 +721,7 @@ def list_member_names(
 ) -> list[MemberNameRow]:
     """The names of the members asked for, whatever their status; unknown ids are absent.
 
-    Source: sql/queries/members.sql:155, by primary key.
+    Source: sql/queries/members.sql:170, by primary key.
     """
     return many(
         conn,
@@ -741,7 +743,7 @@ def list_wake_targets(
     """The placed active members that the monitor is woken for, with what they have not
     acknowledged.
 
-    Source: sql/queries/members.sql:168, by idx_members_fleet_status, idx_messages_pending,
+    Source: sql/queries/members.sql:183, by idx_members_fleet_status, idx_messages_pending,
     primary key.
     """
     return many(
@@ -764,7 +766,7 @@ def get_active_monitor_id(
     """The active monitor of a fleet, by the very predicate of the index that keeps it single. It
     reads the cards of the fleet's active members, which that index has made sure are JSON.
 
-    Source: sql/queries/members.sql:201, by idx_members_fleet_status.
+    Source: sql/queries/members.sql:216, by idx_members_fleet_status.
     """
     found: int | None = scalar(
         conn,
@@ -786,7 +788,7 @@ def list_statuses(
     """The members of a fleet that have not left. A status that nobody knows is among them, to be
     refused by whoever counts the members or misses one.
 
-    Source: sql/queries/members.sql:214, by idx_members_fleet_status.
+    Source: sql/queries/members.sql:229, by idx_members_fleet_status.
     """
     return many(
         conn,
@@ -810,7 +812,7 @@ def insert_member(
 ) -> int:
     """A new active member.
 
-    Source: sql/queries/members.sql:230.
+    Source: sql/queries/members.sql:245.
     """
     found: int = scalar(
         conn,
@@ -840,7 +842,7 @@ def insert_member_as(
 ) -> int:
     """A new active member under the id that was reserved for it.
 
-    Source: sql/queries/members.sql:238.
+    Source: sql/queries/members.sql:253.
     """
     return change(
         conn,
@@ -865,7 +867,7 @@ def delete_fleet_members(
     """Take members back in the transaction that made them and their fleet: their ids alone were
     wanted.
 
-    Source: sql/queries/members.sql:252, by idx_members_fleet_status.
+    Source: sql/queries/members.sql:267, by idx_members_fleet_status.
     """
     return change(
         conn,
@@ -885,7 +887,7 @@ def mark_member_deregistered(
 ) -> int:
     """Take a member off the active ones; 0 rows when it was not among them.
 
-    Source: sql/queries/members.sql:259, by primary key.
+    Source: sql/queries/members.sql:274, by primary key.
     """
     return change(
         conn,
@@ -906,7 +908,7 @@ def mark_fleet_members_deregistered(
 ) -> int:
     """Deregister every active member of a fleet that ends; the count is what the command reports.
 
-    Source: sql/queries/members.sql:267, by idx_members_fleet_status.
+    Source: sql/queries/members.sql:282, by idx_members_fleet_status.
     """
     return change(
         conn,
@@ -925,7 +927,7 @@ def list_duplicate_monitors(
     """The active monitors of fleets that have more than one: what stops the step to schema 8. Why
     CASE: only it promises that a card is not parsed before it is known to be JSON.
 
-    Source: sql/queries/members.sql:275, by idx_members_fleet_status.
+    Source: sql/queries/members.sql:290, by idx_members_fleet_status.
     """
     return many(
         conn,
@@ -941,7 +943,7 @@ def list_unreadable_cards(
 ) -> list[MonitorClaimRow]:
     """The active members whose card is not JSON, which no index over the card can take.
 
-    Source: sql/queries/members.sql:307.
+    Source: sql/queries/members.sql:322.
     """
     return many(
         conn,
@@ -960,7 +962,7 @@ def list_active_member_ids(
     """The ids alone, for whoever reads the members one by one so that one bad row spoils no other;
     an unknown status is such a row.
 
-    Source: sql/queries/members.sql:320, by idx_members_fleet_status.
+    Source: sql/queries/members.sql:335, by idx_members_fleet_status.
     """
     return many(
         conn,
@@ -982,7 +984,7 @@ def list_stored_members(
 ) -> list[StoredMemberRow]:
     """Every row with every column, a page at a time: what `cafleet db check` decodes.
 
-    Source: sql/queries/members.sql:332, by primary key.
+    Source: sql/queries/members.sql:347, by primary key.
     """
     return many(
         conn,
@@ -1005,7 +1007,7 @@ def list_member_faults(
 ) -> list[MemberFaultRow]:
     """The members among these ids that break a rule, each with the first one that it breaks.
 
-    Source: sql/queries/members.sql:351, by primary key.
+    Source: sql/queries/members.sql:366, by primary key.
     """
     return many(
         conn,
@@ -1182,7 +1184,7 @@ def list_inbox_page(
     """A page of the deliveries that a member owns, newest first, each older than the message
     `before`.
 
-    Source: sql/queries/messages.sql:142, by idx_messages_owner_member_status_ts.
+    Source: sql/queries/messages.sql:142, by idx_messages_inbox.
     """
     return many(
         conn,
@@ -1206,12 +1208,39 @@ def list_sent_page(
 ) -> list[TrackedMessageRow]:
     """A page of the deliveries that a member has sent, in the order of the inbox.
 
-    Source: sql/queries/messages.sql:168, by idx_messages_sent.
+    Source: sql/queries/messages.sql:167, by idx_messages_outbox.
     """
     return many(
         conn,
         "messages",
         "list_sent_page",
+        TrackedMessageRow,
+        {
+            "member_id": member_id,
+            "before": before,
+            "limit": limit,
+        },
+    )
+
+
+def list_member_page(
+    conn: Connection,
+    *,
+    member_id: int,
+    before: int,
+    limit: int,
+) -> list[TrackedMessageRow]:
+    """A page of the deliveries that a member has sent or owns, in the order of the inbox: the
+    newest of a page of each. Why SELECT in FROM: SQLite takes an ORDER BY or LIMIT of one part
+    of a UNION in a query of its own.
+
+    Source: sql/queries/messages.sql:192, by idx_messages_inbox, idx_messages_outbox, primary
+    key.
+    """
+    return many(
+        conn,
+        "messages",
+        "list_member_page",
         TrackedMessageRow,
         {
             "member_id": member_id,
@@ -1228,11 +1257,10 @@ def list_timeline_page(
     before: int,
     limit: int,
 ) -> list[TrackedMessageRow]:
-    """A page of the deliveries of a fleet, in the order of the inbox. Why +fleet_id: the messages
-    are read backwards from `before` until the page is full, which few fleets keep waiting; by
-    the members of the fleet its whole history would be read and sorted.
+    """A page of the deliveries owned by the members of a fleet, whatever their status, in the
+    order of the inbox.
 
-    Source: sql/queries/messages.sql:194, by primary key.
+    Source: sql/queries/messages.sql:243, by idx_members_fleet_status, idx_messages_inbox.
     """
     return many(
         conn,
@@ -1259,7 +1287,7 @@ def insert_delivery(
     """A message to one member, if it and its sender are active in one fleet; no row otherwise. A
     member without a placement is due no notice, and nobody of what it sends to itself.
 
-    Source: sql/queries/messages.sql:222, by primary key.
+    Source: sql/queries/messages.sql:271, by primary key.
     """
     return one(
         conn,
@@ -1285,7 +1313,7 @@ def insert_broadcast_summary(
 ) -> int:
     """The row that stands for a broadcast. It is linked to itself as soon as it has an id.
 
-    Source: sql/queries/messages.sql:275.
+    Source: sql/queries/messages.sql:324.
     """
     found: int = scalar(
         conn,
@@ -1308,7 +1336,7 @@ def set_summary_origin(
 ) -> int:
     """Link a broadcast summary to itself.
 
-    Source: sql/queries/messages.sql:301, by primary key.
+    Source: sql/queries/messages.sql:350, by primary key.
     """
     return change(
         conn,
@@ -1333,7 +1361,7 @@ def insert_broadcast_deliveries(
     """One delivery to each other active member of the fleet, in the order of their ids. A member
     without a placement is due no notice.
 
-    Source: sql/queries/messages.sql:309, by idx_members_fleet_status, primary key.
+    Source: sql/queries/messages.sql:358, by idx_members_fleet_status, primary key.
     """
     return change(
         conn,
@@ -1357,7 +1385,7 @@ def list_broadcast_delivery_ids(
 ) -> list[MessageIdRow]:
     """The deliveries of one broadcast.
 
-    Source: sql/queries/messages.sql:347, by idx_messages_origin.
+    Source: sql/queries/messages.sql:396, by idx_messages_origin.
     """
     return many(
         conn,
@@ -1378,7 +1406,7 @@ def ack_message(
 ) -> int:
     """The one acknowledgement of a delivery; 0 rows when it was not waiting for one.
 
-    Source: sql/queries/messages.sql:360, by primary key.
+    Source: sql/queries/messages.sql:409, by primary key.
     """
     return change(
         conn,
@@ -1398,7 +1426,7 @@ def list_owed(
 ) -> list[OwedRow]:
     """The notices that are owed to some members, oldest first, and since when each has been held.
 
-    Source: sql/queries/messages.sql:368, by idx_delivery_events_message, idx_messages_owed,
+    Source: sql/queries/messages.sql:417, by idx_delivery_events_message, idx_messages_owed,
     primary key.
     """
     return many(
@@ -1421,7 +1449,7 @@ def list_deliveries(
     there is to expect of the recipient: whether it has acknowledged it, has left, or had no
     pane any more when it was last looked for.
 
-    Source: sql/queries/messages.sql:407, by idx_delivery_events_message, primary key.
+    Source: sql/queries/messages.sql:456, by idx_delivery_events_message, primary key.
     """
     return many(
         conn,
@@ -1441,7 +1469,7 @@ def mark_deliveries_typed(
 ) -> int:
     """About to be pasted. What is not owed any more drops out here.
 
-    Source: sql/queries/messages.sql:438, by primary key.
+    Source: sql/queries/messages.sql:487, by primary key.
     """
     return change(
         conn,
@@ -1463,7 +1491,7 @@ def list_judged_otherwise(
     """What waits for some members to be typed, in another state or for another reason than this
     one. So much may wait that only what changes is worth reading.
 
-    Source: sql/queries/messages.sql:448, by idx_delivery_events_message, idx_messages_owed.
+    Source: sql/queries/messages.sql:497, by idx_delivery_events_message, idx_messages_owed.
     """
     return many(
         conn,
@@ -1486,7 +1514,7 @@ def mark_deliveries_waiting(
 ) -> int:
     """Looked and not typed: the notice stays owed, as held or unreachable.
 
-    Source: sql/queries/messages.sql:473, by primary key.
+    Source: sql/queries/messages.sql:522, by primary key.
     """
     return change(
         conn,
@@ -1507,7 +1535,7 @@ def settle_typed_deliveries(
 ) -> int:
     """What the look after the typing has shown: submitted or unsure.
 
-    Source: sql/queries/messages.sql:483, by primary key.
+    Source: sql/queries/messages.sql:532, by primary key.
     """
     return change(
         conn,
@@ -1528,7 +1556,7 @@ def list_unseen(
     """Which of these deliveries are not yet known to have been seen by their recipient. One that
     is being typed is left to the pass that types it.
 
-    Source: sql/queries/messages.sql:493, by primary key.
+    Source: sql/queries/messages.sql:542, by primary key.
     """
     return many(
         conn,
@@ -1548,7 +1576,7 @@ def list_acknowledged(
 ) -> list[MessageIdRow]:
     """Which of these deliveries their recipient has acknowledged, so that it must have seen them.
 
-    Source: sql/queries/messages.sql:510, by primary key.
+    Source: sql/queries/messages.sql:559, by primary key.
     """
     return many(
         conn,
@@ -1568,7 +1596,7 @@ def mark_deliveries_seen(
 ) -> int:
     """Their recipient has polled or acknowledged them: final.
 
-    Source: sql/queries/messages.sql:522, by primary key.
+    Source: sql/queries/messages.sql:571, by primary key.
     """
     return change(
         conn,
@@ -1587,7 +1615,7 @@ def mark_deliveries_void(
 ) -> int:
     """Their recipient has left: no notice is due any more.
 
-    Source: sql/queries/messages.sql:533, by primary key.
+    Source: sql/queries/messages.sql:582, by primary key.
     """
     return change(
         conn,
@@ -1609,7 +1637,7 @@ def list_owing(
     one is urgent, `unreachable` whether there is nothing but unreachable ones. One of unknown
     status is among them: its pass tells of it.
 
-    Source: sql/queries/messages.sql:543, by idx_members_fleet_status, idx_messages_owed,
+    Source: sql/queries/messages.sql:592, by idx_members_fleet_status, idx_messages_owed,
     primary key.
     """
     return many(
@@ -1631,12 +1659,33 @@ def list_fleet_owed_ids(
     """Every delivery whose notice is still owed to an active member of a fleet, or to one of a
     status that nobody knows.
 
-    Source: sql/queries/messages.sql:571, by idx_members_fleet_status, idx_messages_owed.
+    Source: sql/queries/messages.sql:620, by idx_members_fleet_status, idx_messages_owed.
     """
     return many(
         conn,
         "messages",
         "list_fleet_owed_ids",
+        MessageIdRow,
+        {
+            "fleet_id": fleet_id,
+        },
+    )
+
+
+def list_fleet_unsure_ids(
+    conn: Connection,
+    *,
+    fleet_id: int,
+) -> list[MessageIdRow]:
+    """Every delivery of which it is not known whether its notice has reached an active member of a
+    fleet.
+
+    Source: sql/queries/messages.sql:636, by idx_members_fleet_status, idx_messages_unsure.
+    """
+    return many(
+        conn,
+        "messages",
+        "list_fleet_unsure_ids",
         MessageIdRow,
         {
             "fleet_id": fleet_id,
@@ -1653,7 +1702,7 @@ def list_stored_messages(
 ) -> list[StoredMessageRow]:
     """Every row with every column, a page at a time: what `cafleet db check` decodes.
 
-    Source: sql/queries/messages.sql:587, by primary key.
+    Source: sql/queries/messages.sql:651, by primary key.
     """
     return many(
         conn,
@@ -1677,7 +1726,7 @@ def list_message_faults(
     """The messages among these ids that break a rule, each with the first one that it breaks. A
     sender need not exist: history outlives it. What was there before schema 9 has no events.
 
-    Source: sql/queries/messages.sql:610, by idx_delivery_events_message, idx_messages_origin,
+    Source: sql/queries/messages.sql:674, by idx_delivery_events_message, idx_messages_origin,
     primary key.
     """
     return many(

@@ -183,6 +183,8 @@ class ActivityRow(Row, frozen=True, kw_only=True):
     last_recv: str | None
     last_ack: str | None
     owed: int
+    unacked: int
+    unsure: int
 
 
 class StoredMemberRow(Row, frozen=True, kw_only=True):

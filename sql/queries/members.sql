@@ -98,11 +98,12 @@ ORDER BY members.member_id;
 
 -- name: list_activity(fleet_id)
 -- The active members of a fleet, each with its last sign of life in the messages, the last look
--- at its pane and the number of notices it is owed. An unknown status is not passed over either.
--- Cost: four steps into indexes per member, however many messages there are.
+-- at its pane and the number of notices it is owed, of messages that it has not acknowledged, and of
+-- notices that may not have reached it. An unknown status is not passed over either.
+-- Cost: six steps into indexes per member, however many messages there are.
 -- params: fleet_id int
 -- returns: ActivityRow
--- plan: idx_members_fleet_status, idx_messages_ack, idx_messages_owed, idx_messages_received, idx_messages_sent, primary key
+-- plan: idx_members_fleet_status, idx_messages_ack, idx_messages_owed, idx_messages_pending, idx_messages_received, idx_messages_sent, idx_messages_unsure, primary key
 -- sort: the index has a fleet's members by their status
 SELECT
     members.member_id,
@@ -145,7 +146,21 @@ SELECT
         WHERE
             messages.owner_member_id = members.member_id
             AND messages.delivery_state IN ('queued', 'held', 'unreachable', 'typed')
-    ) AS owed
+    ) AS owed,
+    (
+        SELECT count(*)
+        FROM messages
+        WHERE
+            messages.owner_member_id = members.member_id
+            AND messages.status_state <> 'completed'
+    ) AS unacked,
+    (
+        SELECT count(*)
+        FROM messages
+        WHERE
+            messages.owner_member_id = members.member_id
+            AND messages.delivery_state = 'unsure'
+    ) AS unsure
 FROM members
 INNER JOIN fleets ON members.fleet_id = fleets.fleet_id
 LEFT JOIN member_placements ON members.member_id = member_placements.member_id

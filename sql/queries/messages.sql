@@ -143,8 +143,7 @@ LIMIT :limit;
 -- A page of the deliveries that a member owns, newest first, each older than the message `before`.
 -- params: member_id int = messages.owner_member_id, before int = messages.message_id, limit int
 -- returns: TrackedMessageRow
--- plan: idx_messages_owner_member_status_ts
--- sort: by id, over the deliveries of one member
+-- plan: idx_messages_inbox
 SELECT
     messages.message_id,
     messages.owner_member_id,
@@ -160,7 +159,7 @@ SELECT
 FROM messages
 WHERE
     messages.owner_member_id = :member_id
-    AND +messages.type <> 'broadcast_summary'
+    AND messages.type <> 'broadcast_summary'
     AND messages.message_id < :before
 ORDER BY messages.message_id DESC
 LIMIT :limit;
@@ -169,8 +168,7 @@ LIMIT :limit;
 -- A page of the deliveries that a member has sent, in the order of the inbox.
 -- params: member_id int = messages.from_member_id, before int = messages.message_id, limit int
 -- returns: TrackedMessageRow
--- plan: idx_messages_sent
--- sort: by id, over the deliveries of one sender
+-- plan: idx_messages_outbox
 SELECT
     messages.message_id,
     messages.owner_member_id,
@@ -186,18 +184,20 @@ SELECT
 FROM messages
 WHERE
     messages.from_member_id = :member_id
-    AND +messages.type <> 'broadcast_summary'
+    AND messages.type <> 'broadcast_summary'
     AND messages.message_id < :before
 ORDER BY messages.message_id DESC
 LIMIT :limit;
 
--- name: list_timeline_page(fleet_id, before, limit)
--- A page of the deliveries of a fleet, in the order of the inbox.
--- Why +fleet_id: the messages are read backwards from `before` until the page is full, which few
--- fleets keep waiting; by the members of the fleet its whole history would be read and sorted.
--- params: fleet_id int, before int = messages.message_id, limit int
+-- name: list_member_page(member_id, before, limit)
+-- A page of the deliveries that a member has sent or owns, in the order of the inbox: the newest of
+-- a page of each.
+-- Why SELECT in FROM: SQLite takes an ORDER BY or LIMIT of one part of a UNION in a query of its own.
+-- params: member_id int = messages.owner_member_id, before int = messages.message_id, limit int
 -- returns: TrackedMessageRow
--- plan: primary key
+-- plan: idx_messages_inbox, idx_messages_outbox, primary key
+-- scan: owned (the ids of one page)
+-- scan: sent (the ids of one page)
 SELECT
     messages.message_id,
     messages.owner_member_id,
@@ -211,11 +211,60 @@ SELECT
     messages.text,
     messages.delivery_state
 FROM messages
-INNER JOIN members ON messages.owner_member_id = members.member_id
 WHERE
-    messages.message_id < :before
+    messages.message_id IN (
+        SELECT owned.message_id
+        FROM (
+            SELECT inbox.message_id
+            FROM messages AS inbox
+            WHERE
+                inbox.owner_member_id = :member_id
+                AND inbox.type <> 'broadcast_summary'
+                AND inbox.message_id < :before
+            ORDER BY inbox.message_id DESC
+            LIMIT :limit
+        ) AS owned
+        UNION
+        SELECT sent.message_id
+        FROM (
+            SELECT outbox.message_id
+            FROM messages AS outbox
+            WHERE
+                outbox.from_member_id = :member_id
+                AND outbox.type <> 'broadcast_summary'
+                AND outbox.message_id < :before
+            ORDER BY outbox.message_id DESC
+            LIMIT :limit
+        ) AS sent
+    )
+ORDER BY messages.message_id DESC
+LIMIT :limit;
+
+-- name: list_timeline_page(fleet_id, before, limit)
+-- A page of the deliveries owned by the members of a fleet, whatever their status, in the order of
+-- the inbox.
+-- params: fleet_id int, before int = messages.message_id, limit int
+-- returns: TrackedMessageRow
+-- plan: idx_members_fleet_status, idx_messages_inbox
+-- sort: at most :limit rows are kept; each owner's index is left as soon as it falls behind
+SELECT
+    messages.message_id,
+    messages.owner_member_id,
+    messages.from_member_id,
+    messages.to_member_id,
+    messages.type,
+    messages.created_at,
+    messages.status_state,
+    messages.status_timestamp,
+    messages.origin_message_id,
+    messages.text,
+    messages.delivery_state
+FROM members
+INNER JOIN messages ON members.member_id = messages.owner_member_id
+WHERE
+    members.fleet_id = :fleet_id
     AND messages.type <> 'broadcast_summary'
-    AND +members.fleet_id = :fleet_id
+    AND messages.message_id < :before
 ORDER BY messages.message_id DESC
 LIMIT :limit;
 
@@ -582,6 +631,21 @@ WHERE
     members.fleet_id = :fleet_id
     AND members.status <> 'deregistered'
     AND messages.delivery_state IN ('queued', 'held', 'unreachable', 'typed')
+ORDER BY messages.message_id;
+
+-- name: list_fleet_unsure_ids(fleet_id)
+-- Every delivery of which it is not known whether its notice has reached an active member of a fleet.
+-- params: fleet_id int
+-- returns: MessageIdRow
+-- plan: idx_members_fleet_status, idx_messages_unsure
+-- sort: what is unsure in one fleet
+SELECT messages.message_id
+FROM members
+INNER JOIN messages ON members.member_id = messages.owner_member_id
+WHERE
+    members.fleet_id = :fleet_id
+    AND members.status <> 'deregistered'
+    AND messages.delivery_state = 'unsure'
 ORDER BY messages.message_id;
 
 -- name: list_stored_messages(after_id, until_id, limit)

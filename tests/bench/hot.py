@@ -15,6 +15,8 @@ NOW = datetime(2026, 12, 1, tzinfo=UTC)
 _FIRST_OF_CROWD = FLEETS * MEMBERS_PER_FLEET + 1
 _NAMED = random.Random(7).sample(range(1, _FIRST_OF_CROWD + CROWD_SIZE), 500)
 CROWD_DIRECTOR = _FIRST_OF_CROWD
+# All of either population is older.
+_PAGE = messages.Page(before=10**9, limit=50)
 
 
 @dataclass(frozen=True)
@@ -26,11 +28,22 @@ class Read:
     ask: Callable[[sqlite3.Connection], Sequence[object] | dict[int, str]]
 
 
+def _history(conn: sqlite3.Connection, member_id: int | None) -> Sequence[object]:
+    # Nobody of the eleventh fleet has said anything yet.
+    fleet_id = 4 if member_id is not None else FLEETS + 1
+    return messages.history(conn, fleet_id=fleet_id, member_id=member_id, page=_PAGE)
+
+
 READS = (
     Read("poll", 20, lambda conn: messages.poll(conn, member_id=35)),
     Read("roster", 10, lambda conn: members.roster(conn, fleet_id=4)),
     Read("member list", 10, lambda conn: members.list_activity(conn, fleet_id=4, now=NOW)),
     Read("timeline", 200, lambda conn: messages.timeline(conn, fleet_id=4)),
+    Read("inbox page", 50, lambda conn: messages.inbox(conn, member_id=35, page=_PAGE)),
+    Read("sent page", 50, lambda conn: messages.sent(conn, member_id=35, page=_PAGE)),
+    Read("timeline page", 50, lambda conn: messages.timeline(conn, fleet_id=4, page=_PAGE)),
+    Read("history of a member", 50, lambda conn: _history(conn, 35)),
+    Read("history of a silent fleet", 0, lambda conn: _history(conn, None)),
     Read("500 names", 500, lambda conn: members.names(conn, member_ids=_NAMED)),
 )
 

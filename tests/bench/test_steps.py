@@ -76,6 +76,10 @@ def test_work_does_not_grow(populations: tuple[Population, Population], name: st
     [
         ("poll", "idx_messages_pending"),
         ("timeline", "idx_messages_owner_member_status_ts"),
+        ("inbox page", "idx_messages_inbox"),
+        ("sent page", "idx_messages_outbox"),
+        ("timeline page", "idx_messages_inbox"),
+        ("history of a member", "idx_messages_outbox"),
         ("member list", "idx_messages_sent"),
         ("member list", "idx_messages_received"),
         ("member list", "idx_messages_owed"),

@@ -118,43 +118,51 @@ def test_member_list_has_its_singular_and_its_nothing(cafleet: Program, registry
     registry.member(1, "Director", kind="director")
     assert printed(cafleet, "member", "list", "1") == (
         "1 member:\n"
-        "member_id  name      kind      agent  pane_id  screen  owed  idle\n"
-        "1          Director  director  -      -        -       0     -\n"
+        "member_id  name      kind      agent  pane_id  screen  owed  unacked  unsure"
+        "  last_sent  last_recv  last_ack  idle\n"
+        "1          Director  director  -      -        -       0     0        0"
+        "       -          -          -         -\n"
     )
 
 
 def test_member_list(cafleet: Program, registry: Registry) -> None:
     registry.crew("界界", "x" * 40)
-    registry.place(3, "%1", screen="working", screen_at=THEN)
+    looked = stamp(utc_now() - timedelta(seconds=5 * 60 + 10))
+    registry.place(3, "%1", screen="working", screen_at=looked)
     registry.place(4, None, coding_agent="opencode")
     registry.message(4, 3, delivery_state="held")
+    registry.message(4, 3, delivery_state="unsure")
     hour_ago = stamp(utc_now() - timedelta(seconds=2 * 3600 + 10))
     minutes_ago = stamp(utc_now() - timedelta(seconds=59 * 60 + 10))
     registry.rows("UPDATE messages SET created_at = ?", hour_ago)
-    registry.message(2, 1, created_at=minutes_ago)
+    registry.message(
+        2, 1, created_at=minutes_ago, status_timestamp=minutes_ago, status_state="completed"
+    )
     assert printed(cafleet, "member", "list", "1") == (
         "4 members:\n"
         "member_id  name                                      kind      agent     pane_id    "
-        "screen   owed  idle\n"
+        "screen      owed  unacked  unsure  last_sent  last_recv  last_ack  idle\n"
         "1          Director                                  director  -         -          "
-        "-        0     59m\n"
+        "-           0     0        0       -          59m        59m       59m\n"
         "2          monitor                                   monitor   -         -          "
-        "-        0     59m\n"
+        "-           0     0        0       59m        -          -         59m\n"
         "3          界界                                      member    claude    %1         "
-        "working  1     2h\n"
+        "working 5m  1     2        1       -          2h         -         2h\n"
         f"4          {'x' * 40}  member    opencode  (pending)  "
-        "-        0     2h\n"
+        "-           0     0        0       2h         -          -         2h\n"
     )
     [*_, ann, last] = cafleet.run("member", "list", "1", "--json").json()
     assert ",".join(ann) == (
-        "member_id,name,kind,placement,last_sent,last_recv,last_ack,idle,screen,screen_at,owed"
+        "member_id,name,kind,placement,last_sent,last_recv,last_ack,idle,screen,screen_at,owed,"
+        "unacked,unsure"
     )
     assert ",".join(ann["placement"]) == (
         "backend,mux_session,mux_window_id,mux_pane_id,coding_agent,created_at"
     )
     assert (ann["last_recv"], ann["last_sent"], ann["last_ack"]) == (hour_ago, None, None)
     assert 7210 <= ann["idle"] < 7300
-    assert (ann["screen"], ann["screen_at"], ann["owed"]) == ("working", THEN, 1)
+    assert (ann["screen"], ann["screen_at"]) == ("working", looked)
+    assert (ann["owed"], ann["unacked"], ann["unsure"]) == (1, 2, 1)
     assert last["placement"]["mux_pane_id"] is None
     assert " " not in cafleet.run("member", "list", "1", "--json").stdout
 

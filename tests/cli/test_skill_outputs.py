@@ -67,6 +67,7 @@ def test_every_form_is_what_the_program_prints(
     show("message-poll", "message", "poll", member)
     show("message-ack", "message", "ack", number)
     show("message-poll-none", "message", "poll", member)
+    show("message-list", "message", "list", "1")
     broadcast = show(
         "message-broadcast", "message", "broadcast", "--from-member-id", director, "to all"
     )

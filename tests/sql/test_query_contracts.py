@@ -75,6 +75,8 @@ def test_every_function_has_its_query() -> None:
 COMPUTED = {
     "member_count",
     "owed",
+    "unacked",
+    "unsure",
     "pending_count",
     "untried",
     "typed",

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from datetime import timedelta
+
 import msgspec
 
+from cafleet.clock import read, stamp
 from cafleet.present import fleet_text, member_text
 from cafleet.present.wire import (
     CaptureWire,
@@ -41,6 +44,8 @@ def activity(member_id: int, **changes: object) -> MemberActivity:
         screen=None,
         screen_at=None,
         owed=0,
+        unacked=0,
+        unsure=0,
     )
     return msgspec.structs.replace(row, **changes)
 
@@ -96,18 +101,35 @@ def test_a_created_member_and_a_shown_one() -> None:
 
 
 def test_the_roster() -> None:
+    now = read(NOW)
+    assert now is not None
+    signs = {
+        "last_sent": stamp(now - timedelta(hours=3, seconds=1)),
+        "last_recv": stamp(now + timedelta(seconds=9)),
+        "last_ack": "garbage",
+        "screen_at": stamp(now - timedelta(seconds=12)),
+    }
     rows = [
-        activity(3, name="界", idle=61, screen=ScreenState.WORKING, owed=2),
-        activity(10, placement=None),
+        activity(3, name="界", idle=61, screen=ScreenState.WORKING, owed=2, unsure=1, **signs),
+        activity(10, placement=None, unacked=201),
     ]
-    assert member_text.listed(rows).split("\n") == [
+    assert member_text.listed(rows, now).split("\n") == [
         "2 members:",
-        "member_id  name   kind    agent   pane_id  screen   owed  idle",
-        "3          界     member  claude  %3       working  2     1m",
-        "10         coder  member  -       -        -        0     -",
+        (
+            "member_id  name   kind    agent   pane_id  screen       owed  unacked  unsure"
+            "  last_sent  last_recv  last_ack  idle"
+        ),
+        (
+            "3          界     member  claude  %3       working 12s  2     0        1"
+            "       3h         0s         -         1m"
+        ),
+        (
+            "10         coder  member  -       -        -            0     201      0"
+            "       -          -          -         -"
+        ),
     ]
-    assert member_text.listed(rows[:1]).startswith("1 member:\n")
-    assert member_text.listed([]) == "0 members."
+    assert member_text.listed(rows[:1], now).startswith("1 member:\n")
+    assert member_text.listed([], now) == "0 members."
 
 
 def test_a_deleted_member() -> None:

@@ -100,6 +100,8 @@ ACTIVITY_KEYS = [
     "screen",
     "screen_at",
     "owed",
+    "unacked",
+    "unsure",
 ]
 MEMBER_KEYS = [
     "member_id",
@@ -191,10 +193,13 @@ def test_a_roster_is_one_compact_line() -> None:
         screen=None,
         screen_at=None,
         owed=0,
+        unacked=2,
+        unsure=1,
     )
     assert to_json(shaped_all([row], ActivityWire)) == (
         '[{"member_id":3,"name":"c","kind":"member","placement":null,"last_sent":null,'
-        '"last_recv":null,"last_ack":null,"idle":5,"screen":null,"screen_at":null,"owed":0}]'
+        '"last_recv":null,"last_ack":null,"idle":5,"screen":null,"screen_at":null,"owed":0,'
+        '"unacked":2,"unsure":1}]'
     )
 
 

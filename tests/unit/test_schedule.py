@@ -42,7 +42,6 @@ def owing(
         member_id=member_id,
         mux_pane_id=pane,
         mux_socket=socket,
-        mux_server_pid=123,
         untried=int(untried),
         typed=0,
         pressing=0,
