@@ -30,6 +30,16 @@ CREATE TABLE fleets (
     director_member_id INTEGER REFERENCES members (member_id) ON DELETE RESTRICT
 );
 
+CREATE TABLE left_processes (
+    left_id INTEGER PRIMARY KEY,
+    member_id INTEGER NOT NULL REFERENCES members (member_id) ON DELETE RESTRICT,
+    pid INTEGER NOT NULL,
+    started TEXT NOT NULL,
+    boot TEXT NOT NULL,
+    name TEXT NOT NULL,
+    noted_at TEXT NOT NULL
+);
+
 CREATE TABLE member_placements (
     member_id INTEGER PRIMARY KEY REFERENCES members (member_id) ON DELETE CASCADE,
     mux_session TEXT NOT NULL,
@@ -97,6 +107,8 @@ CREATE TABLE waits (
 );
 
 CREATE INDEX idx_delivery_events_message ON delivery_events (message_id);
+
+CREATE INDEX idx_left_processes_member ON left_processes (member_id);
 
 CREATE INDEX idx_member_placements_pane ON member_placements (mux_pane_id);
 

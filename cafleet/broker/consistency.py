@@ -75,6 +75,11 @@ _TABLES = (
         read=queries.list_stored_reservations,
     ),
     _Table(
+        name="left_processes",
+        noun="left process",
+        read=queries.list_stored_left_processes,
+    ),
+    _Table(
         name="monitor_runtime",
         noun="the loop of fleet",
         read=queries.list_stored_monitor_runtime,

@@ -8,7 +8,7 @@ import typer
 
 from cafleet.cli.arguments import coding_agent, filled, identifier
 from cafleet.cli.bodies import read_file
-from cafleet.cli.output import say, to_json
+from cafleet.cli.output import say, to_json, warn
 from cafleet.cli.parser import Command, SubjectCommand
 from cafleet.cli.session import open_session
 from cafleet.present import fleet_text as texts
@@ -99,7 +99,8 @@ def delete(
     with open_session() as conn:
         from cafleet.operations.teardown import delete_fleet
 
-        outcome = shaped(
-            delete_fleet(conn, fleet_id=fleet_id, kill_panes=kill_panes), DeletedFleetWire
-        )
+        ended = delete_fleet(conn, fleet_id=fleet_id, kill_panes=kill_panes)
+        outcome = shaped(ended, DeletedFleetWire)
+    for warning in ended.warnings:
+        warn(warning)
     say(to_json(outcome) if json else texts.deleted(fleet_id, outcome))

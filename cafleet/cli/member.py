@@ -15,7 +15,7 @@ from cafleet.cli.arguments import (
     utf8,
 )
 from cafleet.cli.bodies import BodySource
-from cafleet.cli.output import say, to_json
+from cafleet.cli.output import say, to_json, warn
 from cafleet.cli.parser import Command, SubjectCommand
 from cafleet.cli.session import open_session
 from cafleet.present import member_text as texts
@@ -134,12 +134,24 @@ def create(
 
 
 @app.command("delete", cls=SubjectCommand)
-def delete(member_id: MemberId, json: Json = False) -> None:
+def delete(
+    member_id: MemberId,
+    force: Annotated[
+        bool,
+        typer.Option(
+            "--force",
+            help="End the processes that outlive the pane as well, also those of a deleted member.",
+        ),
+    ] = False,
+    json: Json = False,
+) -> None:
     """Kill a member's pane and deregister it."""
     with open_session() as conn:
         from cafleet.operations.teardown import delete_member
 
-        fate = delete_member(conn, member_id=member_id)
+        fate = delete_member(conn, member_id=member_id, force=force)
+    for warning in fate.warnings:
+        warn(warning)
     outcome = DeletedMemberWire(
         member_id=fate.member_id, pane_status=pane_status(fate.pane_id, fate.status)
     )

@@ -10,9 +10,11 @@ from cafleet import clock, settings
 from cafleet.broker import fleets, lifecycle, members, registration
 from cafleet.courier.looking import Sight, Target, by_server, look_at, target_of
 from cafleet.errors import CafleetError, MultiplexerError
+from cafleet.operations.leftovers import end_noted, family_in, told_of
 from cafleet.operations.opening import remove_prompt_file
 from cafleet.panes import multiplexer
-from cafleet.records import MemberKind, MemberRecord, ScreenState
+from cafleet.records import MemberKind, MemberRecord, MemberStatus, ScreenState
+from cafleet.screens import Process
 from cafleet.store import Connection
 
 KILLED = "killed"
@@ -20,31 +22,42 @@ ALREADY_GONE = "already gone"
 PENDING = "pending"
 NO_PLACEMENT = "no placement"
 RUNNING = "still running"
+ENDED = "its program has ended"
 
 
 class PaneFate(msgspec.Struct, frozen=True, kw_only=True):
-    """What became of a member's pane; ``pane_id`` is null where there was none."""
+    """What became of a member's pane; ``pane_id`` is null where there was none. ``warnings`` are
+    sentences on what has outlived it."""
 
     member_id: int
     pane_id: str | None
     status: str
+    warnings: Sequence[str] = ()
 
 
 class FleetTeardown(msgspec.Struct, frozen=True, kw_only=True):
     deregistered_count: int
     panes: list[PaneFate]
+    warnings: Sequence[str] = ()
 
 
-def delete_member(conn: Connection, *, member_id: int) -> PaneFate:
+def delete_member(conn: Connection, *, member_id: int, force: bool = False) -> PaneFate:
     """Kill a member's pane, if it is still the member's, and deregister the member.
+
+    With ``force`` the processes that outlive the pane are ended as well, also those of a member that
+    was deleted before.
 
     Raises:
         UnknownIdError: there is no such active member.
         RefusedError: it is the root Director.
         MultiplexerError: its server cannot be reached; the member stays.
     """
+    if force and _has_left(conn, member_id):
+        warnings = end_noted(conn, member_id)
+        return PaneFate(member_id=member_id, pane_id=None, status=NO_PLACEMENT, warnings=warnings)
     member = members.get(conn, member_id=member_id)
     registration.refuse_director(member)
+    family: tuple[Process, ...] = ()
     target = target_of(member, fleets.database_id(conn))
     if target is not None:
         mux = multiplexer(target.backend, target.socket)
@@ -52,6 +65,7 @@ def delete_member(conn: Connection, *, member_id: int) -> PaneFate:
         if sight.unreachable:
             raise MultiplexerError(f"{sight.reason}; member {member_id} is left as it was")
         if _is_there(sight):
+            family = family_in(sight)
             mux.kill(target.pane, missing_ok=True)
         fate = KILLED if _is_there(sight) else ALREADY_GONE
         outcome = PaneFate(member_id=member_id, pane_id=target.pane, status=fate)
@@ -60,7 +74,13 @@ def delete_member(conn: Connection, *, member_id: int) -> PaneFate:
         outcome = PaneFate(member_id=member_id, pane_id=None, status=status)
     registration.deregister(conn, member_id=member_id, now=clock.utc_now())
     _remove_prompt(member_id)
-    return outcome
+    warnings = told_of(conn, {member_id: family}, force=force)
+    return msgspec.structs.replace(outcome, warnings=warnings)
+
+
+def _has_left(conn: Connection, member_id: int) -> bool:
+    member = members.find(conn, member_id=member_id)
+    return member is not None and member.status is not MemberStatus.ACTIVE
 
 
 def delete_fleet(conn: Connection, *, fleet_id: int, kill_panes: bool) -> FleetTeardown:
@@ -75,8 +95,9 @@ def delete_fleet(conn: Connection, *, fleet_id: int, kill_panes: bool) -> FleetT
     others = [member for member in leaving if member.kind is not MemberKind.DIRECTOR]
     targets = [target_of(member, database_id) for member in others]
     fates: dict[int, PaneFate] = {}
+    families: dict[int, tuple[Process, ...]] = {}
     for here in by_server([target for target in targets if target is not None]):
-        fates |= _fates(here, kill_panes=kill_panes)
+        fates |= _fates(here, families, kill_panes=kill_panes)
     for member in others:
         _remove_prompt(member.member_id)
         if member.member_id not in fates and member.placement is not None:
@@ -84,12 +105,19 @@ def delete_fleet(conn: Connection, *, fleet_id: int, kill_panes: bool) -> FleetT
                 member_id=member.member_id, pane_id=None, status=PENDING
             )
     return FleetTeardown(
-        deregistered_count=count, panes=[fates[member_id] for member_id in sorted(fates)]
+        deregistered_count=count,
+        panes=[fates[member_id] for member_id in sorted(fates)],
+        warnings=told_of(conn, families),
     )
 
 
-def _fates(targets: Sequence[Target], *, kill_panes: bool) -> dict[int, PaneFate]:
-    """What becomes of panes of one server. The fleet is deleted already, so nothing is raised."""
+def _fates(
+    targets: Sequence[Target], families: dict[int, tuple[Process, ...]], *, kill_panes: bool
+) -> dict[int, PaneFate]:
+    """What becomes of panes of one server, and into ``families`` what ran in those that are killed.
+
+    The fleet is deleted already, so nothing is raised.
+    """
     try:
         mux = multiplexer(targets[0].backend, targets[0].socket)
     except MultiplexerError as error:
@@ -103,10 +131,13 @@ def _fates(targets: Sequence[Target], *, kill_panes: bool) -> dict[int, PaneFate
             status = ALREADY_GONE
         elif kill_panes:
             status = KILLED
+            families[target.member_id] = family_in(sight)
             try:
                 mux.kill(target.pane, missing_ok=True)
             except MultiplexerError as error:
                 status = f"not killed: {error}"
+        elif sight.picture is not None and sight.picture.dead:
+            status = ENDED
         else:
             status = RUNNING
         found[target.member_id] = _fate(target, status)

@@ -1,4 +1,5 @@
 """The processes in the foreground of a terminal: what would read the next key that is typed there.
+And those that a pane has started, which may outlive it.
 
 Linux tells it in ``/proc`` (proc_pid_stat(5)), a few small files for a pane. Elsewhere ``ps`` is
 asked once for all panes. Processes of another PID namespace or another machine cannot be seen.
@@ -8,8 +9,10 @@ from __future__ import annotations
 
 import os
 import platform
+import signal
 import subprocess
-from collections.abc import Iterator, Sequence
+import time
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
 
 import msgspec
@@ -21,6 +24,9 @@ _COMMAND_LINE_BYTES = 2048
 # A terminal's foreground has a handful of processes; a runaway must not make a look slow.
 _MOST_PROCESSES = 200
 _PS_SECONDS = 2.0
+_PAUSE_SECONDS = 0.05
+# How long a process may take to end after each of the two signals.
+_ENDING_SECONDS = 2.0
 _LINUX = platform.system() == "Linux"
 
 
@@ -39,6 +45,7 @@ class _Stat(msgspec.Struct, frozen=True, kw_only=True):
     state: str
     parent: int
     group: int
+    session: int
     terminal: int
     foreground: int
     started: str
@@ -112,6 +119,7 @@ def _stat(pid: int) -> _Stat | None:
         state=fields[0].decode(),
         parent=int(fields[1]),
         group=int(fields[2]),
+        session=int(fields[3]),
         terminal=int(fields[4]) & 0xFFFFFFFF,
         foreground=int(fields[5]),
         started=fields[19].decode(),
@@ -195,3 +203,74 @@ def _from_ps(line: str) -> tuple[tuple[int, str], bool, Process] | None:
         stopped=_is_stopped(fields[3]),
     )
     return (int(fields[1]), fields[2].removeprefix("/dev/")), "+" in fields[3], process
+
+
+def family(pid: int) -> tuple[Process, ...]:
+    """The processes of the session that ``pid`` leads, and what they have started; Linux alone tells."""
+    if not _LINUX:
+        return ()
+    found: dict[int, _Stat] = {}
+    waiting = [pid, *(each for each in _every() if _session(each) == pid)]
+    while waiting:
+        each = waiting.pop()
+        stat = _stat(each)
+        if each not in found and stat is not None:
+            found[each] = stat
+            waiting += _children(each)
+    return tuple(_process(each, stat) for each, stat in sorted(found.items()))
+
+
+def _every() -> list[int]:
+    return [int(name) for name in os.listdir("/proc") if name.isdecimal()]
+
+
+def _session(pid: int) -> int | None:
+    stat = _stat(pid)
+    return None if stat is None else stat.session
+
+
+def living(processes: Iterable[Process]) -> list[Process]:
+    """Those that still run; another process that was given the same id is none of them."""
+    return [each for each in processes if _runs(each)]
+
+
+def _runs(process: Process) -> bool:
+    stat = _stat(process.pid)
+    # A zombie has ended, and its parent has not noticed.
+    return stat is not None and stat.started == process.started and stat.state not in ("Z", "X")
+
+
+def outlasting(processes: Iterable[Process], seconds: float) -> list[Process]:
+    """Those that still run after so long; it waits no longer than it has to."""
+    ends = time.monotonic() + seconds
+    while (left := living(processes)) and time.monotonic() < ends:
+        time.sleep(_PAUSE_SECONDS)
+    return left
+
+
+def end(processes: Sequence[Process]) -> list[Process]:
+    """End processes, those by force that do not heed a request; the ones that could not be ended."""
+    left = list(processes)
+    for number in (signal.SIGTERM, signal.SIGKILL):
+        for process in left:
+            _signal(process, number)
+        left = outlasting(left, _ENDING_SECONDS)
+    return left
+
+
+def _signal(process: Process, number: signal.Signals) -> None:
+    """Send a signal to this very process: its id may be another's at any moment."""
+    with suppress(OSError):
+        handle = os.pidfd_open(process.pid)
+        try:
+            if _runs(process):
+                signal.pidfd_send_signal(handle, number)
+        finally:
+            os.close(handle)
+
+
+def boot() -> str:
+    """What tells this run of the system from others: ids and start times repeat after it."""
+    with suppress(OSError), open("/proc/sys/kernel/random/boot_id", encoding="ascii") as file:
+        return file.read().strip()
+    return ""

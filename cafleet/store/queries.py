@@ -29,6 +29,7 @@ from cafleet.store.rows import (
     FleetRow,
     FleetSummaryRow,
     LedgerExtentRow,
+    LeftProcessRow,
     MemberFaultRow,
     MemberIdRow,
     MemberNameRow,
@@ -46,6 +47,7 @@ from cafleet.store.rows import (
     ReservationRow,
     RuntimeFaultRow,
     SchemaObjectRow,
+    StoredLeftProcessRow,
     StoredMemberRow,
     StoredMessageRow,
     StoredPlacementRow,
@@ -56,7 +58,7 @@ from cafleet.store.rows import (
     WakeTargetRow,
 )
 
-SCHEMA_VERSION = 15
+SCHEMA_VERSION = 16
 
 
 def list_alembic_revisions(
@@ -427,6 +429,98 @@ def list_fleet_faults(
         {
             "after_id": after_id,
             "until_id": until_id,
+        },
+    )
+
+
+def insert_left_process(
+    conn: Connection,
+    *,
+    member_id: int,
+    pid: int,
+    started: str,
+    boot: str,
+    name: str,
+    now: str,
+) -> int:
+    """Note a process that has outlived the pane of a member.
+
+    Source: sql/queries/left_processes.sql:1.
+    """
+    return change(
+        conn,
+        "left_processes",
+        "insert_left_process",
+        {
+            "member_id": member_id,
+            "pid": pid,
+            "started": started,
+            "boot": boot,
+            "name": name,
+            "now": now,
+        },
+    )
+
+
+def list_left_processes(
+    conn: Connection,
+    *,
+    member_id: int,
+) -> list[LeftProcessRow]:
+    """The processes that have outlived the pane of a member and were not ended since.
+
+    Source: sql/queries/left_processes.sql:7, by idx_left_processes_member.
+    """
+    return many(
+        conn,
+        "left_processes",
+        "list_left_processes",
+        LeftProcessRow,
+        {
+            "member_id": member_id,
+        },
+    )
+
+
+def delete_left_processes(
+    conn: Connection,
+    *,
+    member_id: int,
+) -> int:
+    """Forget the processes of a member: they have ended, or are noted anew.
+
+    Source: sql/queries/left_processes.sql:22, by idx_left_processes_member.
+    """
+    return change(
+        conn,
+        "left_processes",
+        "delete_left_processes",
+        {
+            "member_id": member_id,
+        },
+    )
+
+
+def list_stored_left_processes(
+    conn: Connection,
+    *,
+    after_id: int,
+    until_id: int,
+    limit: int,
+) -> list[StoredLeftProcessRow]:
+    """Every row with every column, a page at a time: what `cafleet db check` decodes.
+
+    Source: sql/queries/left_processes.sql:29, by primary key.
+    """
+    return many(
+        conn,
+        "left_processes",
+        "list_stored_left_processes",
+        StoredLeftProcessRow,
+        {
+            "after_id": after_id,
+            "until_id": until_id,
+            "limit": limit,
         },
     )
 

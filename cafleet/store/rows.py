@@ -423,6 +423,22 @@ class StoredReservationRow(ReservationRow, frozen=True, kw_only=True):
     reserved_at: str
 
 
+class LeftProcessRow(Row, frozen=True, kw_only=True):
+    table: ClassVar[str] = "left_processes"
+    key: ClassVar[str] = "left_id"
+
+    left_id: _Id
+    pid: _Id
+    started: str
+    boot: str
+    name: str
+
+
+class StoredLeftProcessRow(LeftProcessRow, frozen=True, kw_only=True):
+    member_id: _Id
+    noted_at: str
+
+
 class MonitorRuntimeRow(MonitorRuntime, Row, frozen=True, kw_only=True):
     """A tick below one second would spin, so it is no value of its column."""
 

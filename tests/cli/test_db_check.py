@@ -60,6 +60,7 @@ def crowd(registry: Registry) -> Registry:
         LATER,
     )
     registry.rows("INSERT INTO reserved_members VALUES (9, 9, 1, ?)", THEN)
+    registry.rows("INSERT INTO left_processes VALUES (1, 3, 77, '1', 'b', 'n', ?)", THEN)
     registry.rows(
         "INSERT INTO monitor_runtime VALUES (1, 77, ?, ?, 5, NULL, 600, NULL, NULL)", THEN, THEN
     )
@@ -148,6 +149,12 @@ DAMAGES: list[tuple[str, str, Any, int, str]] = [
     ("reserved_members", "fleet_id", "x", 9, "'x'"),
     ("reserved_members", "is_director", 2, 9, "2"),
     ("reserved_members", "reserved_at", "x", 9, "'x'"),
+    ("left_processes", "member_id", "x", 1, "'x'"),
+    ("left_processes", "pid", 0, 1, "0"),
+    ("left_processes", "started", b"x", 1, "b'x'"),
+    ("left_processes", "boot", b"x", 1, "b'x'"),
+    ("left_processes", "name", b"x", 1, "b'x'"),
+    ("left_processes", "noted_at", "x", 1, "'x'"),
     ("monitor_runtime", "pid", "x", 1, "'x'"),
     ("monitor_runtime", "started_at", "x", 1, "'x'"),
     ("monitor_runtime", "last_tick_at", "x", 1, "'x'"),
@@ -205,7 +212,7 @@ def test_an_id_below_1_is_named(crowd: Registry) -> None:
         for _, column, kind, *_ in crowd.rows(f"PRAGMA table_info({table})")
         if column.endswith("_id") and kind == "INTEGER"
     ]
-    assert len(ids) == 19
+    assert len(ids) == 21
     with closing(crowd.connect()) as conn:
         for table, column in ids:
             for value in (0, -5):

@@ -216,6 +216,16 @@ def in_use(tmp_path_factory: pytest.TempPathFactory) -> Iterator[sqlite3.Connect
             until_at="t",
             lock_file="/tmp/lock",
         )
+        insert(
+            conn,
+            "left_processes",
+            member_id=4,
+            pid=1,
+            started="1",
+            boot="b",
+            name="n",
+            noted_at="t",
+        )
         # A fleet of nobody, as it is for a moment while ids are reserved.
         insert(conn, "fleets", fleet_id=29, created_at="t")
         for number in range(1, 30):

@@ -145,7 +145,6 @@ def test_a_fleet_whose_creation_is_killed_is_whole_or_not_there(
         for fleet_id in (made["fleet_id"], again["fleet_id"]):
             cafleet.run("fleet", "delete", str(fleet_id), "--kill-panes").ok()
         wait_for(lambda: not killing.new_panes(), "the panes are closed")
-        assert [*killing.database.path.parent.glob("*.creation-*")] == [] or not left
 
     assert killing.run(FLEET, check) > 30
 

@@ -1,0 +1,77 @@
+"""Processes that outlive the pane that they ran in: told, noted, and ended on request."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from cafleet import clock
+from cafleet.broker import leftovers
+from cafleet.courier.looking import Sight
+from cafleet.panes.processes import boot, end, family, living, outlasting
+from cafleet.screens import Process
+from cafleet.store import Connection
+
+# How long a process may take to end once its pane is gone.
+_SECONDS = 1.0
+
+
+def family_in(sight: Sight) -> tuple[Process, ...]:
+    """The processes of a pane before it is closed; none where they cannot be seen."""
+    picture = sight.picture
+    if picture is None or picture.dead or picture.foreground is None or not picture.pid:
+        return ()
+    return family(picture.pid)
+
+
+def told_of(
+    conn: Connection, families: Mapping[int, tuple[Process, ...]], *, force: bool = False
+) -> list[str]:
+    """What has outlived the panes of members, by member id, a sentence each; ended with ``force``."""
+    outlasting([process for each in families.values() for process in each], _SECONDS)
+    said = []
+    for member_id, processes in families.items():
+        left = living(processes)
+        if left:
+            said.append(_settled(conn, member_id, left, force=force))
+    return said
+
+
+def end_noted(conn: Connection, member_id: int) -> list[str]:
+    """End what has outlived the pane of a member that was deleted before, a sentence each."""
+    here = boot()
+    noted = leftovers.noted(conn, member_id=member_id)
+    left = living(
+        Process(pid=row.pid, name=row.name, started=row.started)
+        for row in noted
+        if row.boot == here
+    )
+    if left:
+        return [_settled(conn, member_id, left, force=True)]
+    leftovers.note(conn, member_id=member_id, processes=[], boot=here, now=clock.utc_now())
+    return []
+
+
+def _settled(conn: Connection, member_id: int, left: list[Process], *, force: bool) -> str:
+    """End the processes if that is wanted, note those that run on, and say what became of them."""
+    remaining = end(left) if force else left
+    leftovers.note(
+        conn,
+        member_id=member_id,
+        processes=[(each.pid, each.started, each.name) for each in remaining],
+        boot=boot(),
+        now=clock.utc_now(),
+    )
+    if not remaining:
+        return f"ended what had outlived the pane of member {member_id}: {_named(left)}"
+    if force:
+        return (
+            f"what has outlived the pane of member {member_id} cannot be ended: {_named(remaining)}"
+        )
+    return (
+        f"the pane of member {member_id} is gone, and this still runs: {_named(remaining)}; end it with "
+        f"`cafleet member delete {member_id} --force`"
+    )
+
+
+def _named(processes: list[Process]) -> str:
+    return ", ".join(f"process {each.pid} ({each.name})" for each in processes)
