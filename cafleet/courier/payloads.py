@@ -8,11 +8,13 @@ from collections.abc import Sequence
 import msgspec
 
 from cafleet import clock
+from cafleet.courier.typable import typable
 from cafleet.records import CodingAgent, ScreenState
 from cafleet.store.rows import OwedRow
+from cafleet.widths import cut_name
 
-# One payload has at most so many lines and characters, unless its newest notice alone has more. It
-# counts the messages that it does not tell, and the member is to poll them.
+# One payload has at most so many lines and characters, more only where the user's setting lets a single
+# body have more. It counts the messages that it does not tell, and the member is to poll them.
 PAYLOAD_LINES = 10
 PAYLOAD_CHARACTERS = 1_500
 
@@ -23,7 +25,10 @@ _SHOWN_BREAK = "⏎"
 
 def notice(message: OwedRow, max_text_len: int) -> str:
     """One notice, two lines: what came from whom and when, and the body, cut and flattened."""
-    return f"{_head(message)}\n{flattened(message.text, max_text_len)}"
+    head = _head(message)
+    # The space at the end and a line break are characters, too.
+    room = max(PAYLOAD_CHARACTERS - len(head) - 2, max_text_len + 1)
+    return f"{head}\n{flattened(message.text, max_text_len, room)}"
 
 
 def _head(message: OwedRow) -> str:
@@ -94,16 +99,20 @@ def poll_request(member_id: int) -> str:
     )
 
 
-def flattened(body: str, max_text_len: int) -> str:
-    """A body on one line, cut to ``max_text_len`` code points and an ellipsis."""
+def flattened(body: str, max_text_len: int, room: int | None = None) -> str:
+    """A body on one line, cut to ``max_text_len`` code points and an ellipsis.
+
+    What is spelled out makes it longer; ``room`` is how many characters it may then have.
+    """
     cut = f"{body[:max_text_len]}…" if len(body) > max_text_len else body
-    return _CONTROL.sub("", _LINE_BREAK.sub(_SHOWN_BREAK, cut))
+    return typable(_CONTROL.sub("", _LINE_BREAK.sub(_SHOWN_BREAK, cut)), room)
 
 
 def safe_name(name: str) -> str:
     """A name that no shell would read as a command in a line that an agent may paste into one."""
     shown = _LINE_BREAK.sub(_SHOWN_BREAK, name).replace("\t", _SHOWN_BREAK)
-    return _CONTROL.sub("", shown.replace("`", "ˋ").replace("$(", "$﹙"))
+    safe = _CONTROL.sub("", shown.replace("`", "ˋ").replace("$(", "$﹙"))
+    return cut_name(typable(safe))
 
 
 class Watched(msgspec.Struct, frozen=True, kw_only=True):

@@ -48,7 +48,7 @@ def shown(member: MemberRecord) -> str:
 def identified(who: WhoamiWire) -> str:
     """``member 4 (bob) of fleet 1, Director 1; by the variable``."""
     return (
-        f"member {who.member_id} ({visible(who.name)}) of fleet {who.fleet_id}, Director "
+        f"member {who.member_id} ({name_cell(who.name)}) of fleet {who.fleet_id}, Director "
         f"{cell(who.director_member_id)}; by the {who.evidence}"
     )
 

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 
 import pytest
 
+from cafleet.courier.payloads import flattened
 from tests.harness.database import Database
 from tests.harness.fleet import Fleet, Seat, found_fleet, wait_until_resting
 from tests.harness.journals import Recorders
@@ -45,10 +46,32 @@ FOR_TERMINALS: dict[str, str | None] = {
 }
 
 
+CLUSTERS: dict[str, str | None] = {
+    text: flattened(text, 200)
+    for text in (
+        "👨‍👩‍👧‍👦 family 👨‍👩‍👧‍👦",
+        "🧑🏽‍🤝‍🧑🏿 👩‍❤️‍💋‍👨 ❤️ ☺︎ 1️⃣ 🇯🇵🇫🇷 👍🏿",
+        "🏴󠁧󠁢󠁥󠁮󠁧󠁿",
+        "a" + "\u0301" * 60 + "b",
+        "\u1112\u1161\u11ab 한국어 \u115f\u1161",
+        "क्‍" * 12 + " می‌خواهم ශ්‍රී",
+        "\u0301\u200b\U000e0041\u202e\u3164\u0378🫩",
+        "界" * 150,
+    )
+}
+
+
 @pytest.mark.parametrize(
     ("agent", "bodies"),
-    [("claude", FOR_TMUX), ("codex", FOR_SHELLS_AND_AGENTS), ("opencode", FOR_TERMINALS)],
-    ids=["tmux", "shells and agents", "terminals"],
+    [
+        ("claude", FOR_TMUX),
+        ("codex", FOR_SHELLS_AND_AGENTS),
+        ("opencode", FOR_TERMINALS),
+        ("claude", CLUSTERS),
+        ("codex", CLUSTERS),
+        ("opencode", CLUSTERS),
+    ],
+    ids=["tmux", "shells and agents", "terminals", *(f"clusters {n}" for n in range(3))],
 )
 @pytest.mark.usefixtures("opencode_preset")
 def test_a_body_arrives_as_it_is_and_is_obeyed_by_nobody(

@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from cafleet.agents.echo import begins_with_end, holds_cut
-from cafleet.records import ScreenState
+from cafleet.agents.echo import begins_with_end, holds_cut, holds_only
+from cafleet.records import CodingAgent, ScreenState
 from cafleet.screens import Look
 
 AT = "2026-05-05T05:42:11.123456+00:00"
@@ -36,6 +36,34 @@ def test_the_end_of_a_text_at_the_top_tells_that_it_was_submitted(
     transcript: str, before: str, expected: bool
 ) -> None:
     assert begins_with_end(look(transcript), TEXT, look(before)) is expected
+
+
+@pytest.mark.parametrize(
+    ("composer", "typed", "expected"),
+    [
+        ("hi 👨‍👩‍👧‍", "hi 👨‍👩‍👧‍👦", True),
+        ("hi 👨", "hi 👨‍👩‍👧‍👦", True),
+        ("hi 👨👩👧👦", "hi 👨👩👧👦", True),
+        ("hi ❤", "hi ❤\ufe0f", True),
+        ("hi a\u0301", "hi a" + "\u0301" * 30, True),
+        ("hi \ud55c", "hi \u1112\u1161\u11ab", True),
+        ("hi \ufffd", "hi 🫩", True),
+        ("hi", "hi 🫩", True),
+        ("hi 日\n本", "hi 日本", True),
+        ("hi 🎉", "hi", False),
+        ("hi 🎉🎉", "hi 🎉", False),
+        ("hi 👩👨", "hi 👨👩", False),
+        ("hi 日", "hi 日本", False),
+        ("🎉", "🎉", True),
+        ("", "🎉", False),
+        ("👨", "🎉", False),
+    ],
+)
+def test_a_text_is_known_again_though_a_terminal_has_cut_its_clusters(
+    composer: str, typed: str, expected: bool
+) -> None:
+    seen = Look(state=ScreenState.DRAFT, cue="", composer=composer)
+    assert holds_only(seen, typed, CodingAgent.CLAUDE, folded=False) is expected
 
 
 bodies = st.lists(st.text(st.characters(exclude_categories=["C"]), max_size=30), min_size=1)

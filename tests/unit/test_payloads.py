@@ -19,10 +19,15 @@ from cafleet.courier.payloads import (
     safe_name,
     wake_line,
 )
+from cafleet.courier.typable import typable
+from cafleet.invisible import hides
 from cafleet.records import CodingAgent, DeliveryState, ScreenState
 from cafleet.store.rows import OwedRow
+from cafleet.widths import NAME_COLUMNS, display_width
 
 AT = "2026-05-05T05:42:11.123456+00:00"
+
+GBENG = r"🏴\U000e0067\U000e0062\U000e0065\U000e006e\U000e0067\U000e007f"
 
 
 def owed(message_id: int = 7, text: str = "hello", name: str | None = "ann") -> OwedRow:
@@ -80,6 +85,15 @@ def test_a_payload_is_bounded_and_tells_or_counts_every_message(
         ("x" * 201, "x" * 200 + "…"),
         ("x" * 200, "x" * 200),
         ("\r\n" * 101, "⏎" * 100 + "…"),
+        ("a\u200bb\u202ec\U000e0041", r"a\u200bb\u202ec\U000e0041"),
+        ("می‌خواهم क्‍ष 👩‍👩‍👧 1️⃣ 🇯🇵", "می‌خواهم क्‍ष 👩‍👩‍👧 1️⃣ 🇯🇵"),
+        ("👨‍👩‍👧‍👦!", "👨👩👧👦!"),
+        ("👩‍❤️‍💋‍👨", "👩❤️💋👨"),
+        ("🧑🏽‍🤝‍🧑🏿", "🧑🏽🤝🧑🏿"),
+        ("🏴\U000e0067\U000e0062\U000e0065\U000e006e\U000e0067\U000e007f", GBENG),
+        ("e" + "\u0301" * 12, "e" + "\u0301" * 10 + r"\u0301" * 2),
+        ("\u0301x", r"\u0301x"),
+        ("\u0378", r"\u0378"),
     ],
 )
 def test_a_body_is_cut_then_made_one_line(body: str, shown: str) -> None:
@@ -98,7 +112,21 @@ def test_nothing_typed_holds_a_control_character(text: str) -> None:
         assert not any(ord(c) < 32 or 127 <= ord(c) < 160 or c in "\u2028\u2029" for c in line)
     assert "`" not in safe_name(text)
     assert "$(" not in safe_name(text)
-    assert len(flattened(text, 50)) <= 51
+    assert len(flattened(text, 50, 60)) <= 60
+
+
+@given(st.text(), st.integers(0, 300))
+def test_nothing_typed_hides_anything(text: str, room: int) -> None:
+    for line in (flattened(text, 50), safe_name(text), typable(text, room)):
+        assert hides(line) is None
+    assert len(typable(text, room)) <= max(room, 1)
+    assert display_width(safe_name(text)) <= NAME_COLUMNS
+
+
+def test_a_body_of_hidden_characters_keeps_within_the_bounds() -> None:
+    payload = notices([owed(text="\U000e0041" * 200, name="\U000e0041" * 5_000)], 200)
+    assert len(payload) <= PAYLOAD_CHARACTERS
+    assert payload.endswith("… ")
 
 
 def watched(name: str = "ann", *, seconds: int = 0, screen: ScreenState | None = None) -> Watched:

@@ -1,0 +1,93 @@
+"""Text in a form that every terminal shows as it was typed."""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from collections.abc import Iterator
+
+from cafleet.invisible import escaped, spelled
+
+# A cell of tmux holds so many bytes (UTF8_SIZE in tmux 3.1 to 3.5; measured with 3.3a), and the rest of
+# a cluster is lost. Joiners put all that they join into one cell.
+CELL_BYTES = 21
+
+_TAG = re.compile("[\U000e0020-\U000e007f]")
+_JOINER = "\N{ZERO WIDTH JOINER}"
+_PICTURES = range(0x1F000, 0x1FB00)
+_TONES = range(0x1F3FB, 0x1F400)
+_REGIONAL = range(0x1F1E6, 0x1F200)
+# Vowels and finals that are drawn into the syllable before them: Hangul Jamo and its extension B.
+_JAMO = (range(0x1160, 0x1200), range(0xD7B0, 0xD7FC))
+
+
+def typable(text: str, limit: int | None = None) -> str:
+    """``text`` without what a terminal would not show.
+
+    Hidden characters, unassigned ones, and those for which a cell has no room are spelled out. A joined
+    emoji or syllable that is too long for a cell is written as its parts, without the joiners.
+    With ``limit``, what would exceed so many characters is cut at a cell's end, and an ellipsis added.
+    """
+    if text.isascii() and text.isprintable():
+        pieces = [text] if limit is None else list(text)
+    else:
+        text = _TAG.sub(lambda tag: escaped(tag[0]), spelled(text))
+        pieces = [piece for cluster in _clusters(text) for piece in _held(cluster)]
+    whole = "".join(pieces)
+    if limit is None or len(whole) <= limit:
+        return whole
+    room = limit - 1
+    kept = []
+    for piece in pieces:
+        room -= len(piece)
+        if room < 0:
+            break
+        kept.append(piece)
+    return "".join(kept) + "…"
+
+
+def _clusters(text: str) -> Iterator[str]:
+    """The parts of ``text`` that some terminal may put into one cell, in their order."""
+    cluster = ""
+    for character in text:
+        if cluster and not _extends(cluster, character):
+            yield cluster
+            cluster = ""
+        cluster += character
+    if cluster:
+        yield cluster
+
+
+def _extends(cluster: str, character: str) -> bool:
+    if cluster[-1] == _JOINER:
+        return True
+    if character.isascii():
+        return False
+    code = ord(character)
+    return (
+        unicodedata.category(character) in {"Mn", "Mc", "Me", "Cf"}
+        or code in _TONES
+        or any(code in jamo for jamo in _JAMO)
+        or (code in _REGIONAL and len(cluster) == 1 and ord(cluster) in _REGIONAL)
+    )
+
+
+def _held(cluster: str) -> Iterator[str]:
+    """A cluster as clusters that each fit into a cell, and as spelled characters."""
+    # A mark without a letter joins what stands before, and few terminals draw unassigned characters.
+    # Of pictures there are new ones every year, which a terminal may know before this Python does.
+    while cluster and (
+        unicodedata.category(cluster[0]) in {"Mn", "Mc", "Me"}
+        or (unicodedata.category(cluster[0]) == "Cn" and ord(cluster[0]) not in _PICTURES)
+    ):
+        yield escaped(cluster[0])
+        cluster = cluster[1:]
+    if len(cluster.encode()) <= CELL_BYTES:
+        yield cluster
+        return
+    for part in cluster.split(_JOINER):
+        cell, rest = part, ""
+        while len(cell.encode()) > CELL_BYTES:
+            cell, rest = cell[:-1], cell[-1] + rest
+        yield cell
+        yield from map(escaped, rest)
