@@ -24,7 +24,8 @@ COMPILE := $(UV) pip compile pyproject.toml --quiet --universal --generate-hashe
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
 .DELETE_ON_ERROR:
-.PHONY: help .venv tmux chromium demo test test-agents record-screens soak soak-loops soak-messages soak-deliveries \
+.PHONY: help .venv tmux chromium demo test test-all test-agents record-screens soak soak-loops \
+	soak-messages soak-deliveries \
 	bench check generate verify format format-check lint types imports sql-lint wheel-smoke lock clean
 
 help: ## list these targets
@@ -33,7 +34,10 @@ help: ## list these targets
 demo: .venv tmux ## a whole fleet of scripted agents on a tmux server of its own, in under a minute
 	@$(BIN)/python demo/run.py
 
-test: .venv tmux chromium ## the tests, against the real SQLite and a real tmux
+test: .venv tmux chromium ## the tests but the slow ones, against the real SQLite and a real tmux
+	@$(BIN)/python -m pytest -m 'not slow' $(PYTEST_FLAGS)
+
+test-all: .venv tmux chromium ## all tests, with fuzz, a kill at every step and soaks
 	@$(BIN)/python -m pytest $(PYTEST_FLAGS)
 
 test-agents: .venv tmux ## install the real agents from npm into .agents and test against them
@@ -59,7 +63,7 @@ soak-deliveries: .venv tmux ## SOAK_SENDS messages to each kind of simulated age
 bench: .venv tmux ## measure every budget, print a table and write docs/performance.md
 	@$(BIN)/python -m tests.bench.run $(BENCH_FLAGS)
 
-check: format-check lint types imports sql-lint verify wheel-smoke test ## all that CI checks
+check: format-check lint types imports sql-lint verify wheel-smoke test-all ## all that CI checks
 
 generate: .venv ## write cafleet/store/queries.py and sql/schema.sql from the files in sql/
 	@$(BIN)/python -m cafleet.store.codegen

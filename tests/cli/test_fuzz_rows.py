@@ -10,7 +10,7 @@ import json
 import os
 import random
 import sqlite3
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import closing
 from pathlib import Path
 from typing import Any
@@ -19,8 +19,10 @@ import pytest
 
 from cafleet.records import DeliveryState, MemberKind, ScreenState
 from tests.harness.database import Database
-from tests.harness.many_runs import ManyRuns, many_runs
+from tests.harness.program import Program
 from tests.harness.registry import THEN, Registry
+
+pytestmark = pytest.mark.slow
 
 DAMAGES = int(os.environ.get("FUZZ_DAMAGES", "12"))
 SEED = int(os.environ.get("FUZZ_SEED", "7"))
@@ -98,14 +100,6 @@ def whole(registry: Registry) -> Registry:
     registry.rows("INSERT INTO waits VALUES (1, 3, 4, 5, ?, ?, '/lock')", THEN, THEN)
     registry.rows("INSERT INTO monitor_runtime VALUES (1, 77, ?, ?, 5, ?, 600, ?, ?)", *[THEN] * 5)
     return registry
-
-
-@pytest.fixture
-def runs(environment: Mapping[str, str], tmp_path: Path) -> Iterator[ManyRuns]:
-    work = tmp_path / "work"
-    work.mkdir()
-    with many_runs(environment, work) as runs:
-        yield runs
 
 
 def damage(rng: random.Random, database: Database) -> tuple[str, str, str] | None:
@@ -192,10 +186,10 @@ def leaves(value: Any, key: str = "") -> Iterator[tuple[str, str]]:
 
 
 def test_damage_is_named_and_nothing_is_invented(
-    whole: Registry, runs: ManyRuns, tmp_path: Path
+    whole: Registry, cafleet: Program, tmp_path: Path
 ) -> None:
     pristine = whole.path.read_bytes()
-    assert [runs.run(("db", "check"), env={"CAFLEET_DATABASE_URL": whole.url}).exit_code] == [0]
+    assert [cafleet.run("db", "check", env={"CAFLEET_DATABASE_URL": whole.url}).exit_code] == [0]
     done = 0
     for number in range(DAMAGES):
         rng = random.Random(f"{SEED} {number}")
@@ -205,16 +199,16 @@ def test_damage_is_named_and_nothing_is_invented(
         if made is None:
             continue
         done += 1
-        Case(runs, database, made, f"FUZZ_SEED={SEED}, case {number}: {made}").judge(rng)
+        Case(cafleet, database, made, f"FUZZ_SEED={SEED}, case {number}: {made}").judge(rng)
         database.path.unlink()
     assert done > DAMAGES / 2
 
 
 class Case:
     def __init__(
-        self, runs: ManyRuns, database: Database, made: tuple[str, str, str], name: str
+        self, cafleet: Program, database: Database, made: tuple[str, str, str], name: str
     ) -> None:
-        self._runs = runs
+        self._cafleet = cafleet
         self._database = database
         self._table, self._column, _ = made
         self._name = name
@@ -255,7 +249,7 @@ class Case:
         return self._result(*command).exit_code
 
     def _result(self, *command: str) -> Any:
-        result = self._runs.run(command, env={"CAFLEET_DATABASE_URL": self._database.url})
+        result = self._cafleet.run(*command, env={"CAFLEET_DATABASE_URL": self._database.url})
         shown = (self._name, result)
         assert result.exit_code in (0, 1), shown
         assert "Traceback" not in result.stderr, shown

@@ -8,9 +8,11 @@ import subprocess
 import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 from typing import Any
 
+from tests.harness.forks import Forks
 from tests.harness.tmux import TmuxServer
 
 CAFLEET = Path(sys.executable).parent / "cafleet"
@@ -76,25 +78,31 @@ class Program:
         With ``pane`` it finds itself in that pane. ``env`` adds variables, and removes those whose
         value is None.
         """
-        return self._start(
-            [CAFLEET, *arguments],
-            {**(self._server.inside(pane) if pane else {}), **(env or {})},
-            cwd,
-        )
+        return self._start([CAFLEET, *arguments], self._environment(pane, env), cwd)
 
     def start_script(
         self, code: str, *arguments: str, env: Mapping[str, str | None] | None = None
     ) -> subprocess.Popen[bytes]:
         """Start Python code that uses the program's modules, as :meth:`start` does."""
-        return self._start([sys.executable, "-c", code, *arguments], env or {}, None)
+        command = [sys.executable, "-c", code, *arguments]
+        return self._start(command, self._environment(None, env), None)
+
+    def _environment(
+        self, pane: str | None, env: Mapping[str, str | None] | None
+    ) -> dict[str, str]:
+        found = {
+            **self.environment,
+            **(self._server.inside(pane) if pane else {}),
+            **(env or {}),
+        }
+        return {name: value for name, value in found.items() if value is not None}
 
     def _start(
-        self, command: Sequence[str | bytes | Path], env: Mapping[str, str | None], cwd: Path | None
+        self, command: Sequence[str | bytes | Path], environment: dict[str, str], cwd: Path | None
     ) -> subprocess.Popen[bytes]:
-        environment = {**self.environment, **env}
         return subprocess.Popen(
             command,
-            env={name: value for name, value in environment.items() if value is not None},
+            env=environment,
             cwd=cwd or self._cwd,
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
@@ -110,7 +118,30 @@ class Program:
         stdin: bytes = b"",
         seconds: float = 60.0,
     ) -> Result:
-        """Run it to its end, as :meth:`start` does; a traceback in its output fails the test."""
+        """Run it to its end, in a fork where that does what a process of its own would do.
+
+        A traceback in its output fails the test. :meth:`run_installed` is the same for what starts.
+        """
+        command = [CAFLEET, *arguments]
+        environment = self._environment(pane, env)
+        if not Forks.can_run(environment, stdin):
+            process = self._start(command, environment, cwd)
+            return self.finish(process, stdin=stdin, seconds=seconds)
+        code, out, err = _forks().run(
+            command, environment=environment, cwd=cwd or self._cwd, stdin=stdin, seconds=seconds
+        )
+        return _result(command, code, out, err)
+
+    def run_installed(
+        self,
+        *arguments: str | bytes,
+        pane: str | None = None,
+        cwd: Path | None = None,
+        env: Mapping[str, str | None] | None = None,
+        stdin: bytes = b"",
+        seconds: float = 60.0,
+    ) -> Result:
+        """The same, always as a process that starts, as a user would start it."""
         process = self.start(*arguments, pane=pane, cwd=cwd, env=env)
         return self.finish(process, stdin=stdin, seconds=seconds)
 
@@ -136,11 +167,21 @@ class Program:
             process.kill()
             process.communicate()
             raise
-        result = Result(
-            command=process.args,
-            exit_code=process.returncode,
-            stdout=stdout.decode("utf-8", "backslashreplace"),
-            stderr=stderr.decode("utf-8", "backslashreplace"),
-        )
-        assert "Traceback (most recent call last)" not in result.stdout + result.stderr, result
-        return result
+        return _result(process.args, process.returncode, stdout, stderr)
+
+
+def _result(command: object, code: int, stdout: bytes, stderr: bytes) -> Result:
+    result = Result(
+        command=command,
+        exit_code=code,
+        stdout=stdout.decode("utf-8", "backslashreplace"),
+        stderr=stderr.decode("utf-8", "backslashreplace"),
+    )
+    assert "Traceback (most recent call last)" not in result.stdout + result.stderr, result
+    return result
+
+
+@cache
+def _forks() -> Forks:
+    """The one process that forks for this process."""
+    return Forks()

@@ -8,6 +8,9 @@ from typing import TypeVar
 
 T = TypeVar("T")
 
+# Many probes start a process, and many tests wait at the same time.
+_LONGEST_PAUSE = 0.08
+
 
 def wait_for(probe: Callable[[], T], what: str, *, seconds: float = 10.0) -> T:
     """The first truthy result of ``probe``.
@@ -16,9 +19,11 @@ def wait_for(probe: Callable[[], T], what: str, *, seconds: float = 10.0) -> T:
         AssertionError: ``what`` has not become so within ``seconds``; the last result is shown.
     """
     deadline = time.monotonic() + seconds
+    pause = 0.01
     while True:
         result = probe()
         if result:
             return result
         assert time.monotonic() < deadline, f"not within {seconds} s: {what}; last seen: {result!r}"
-        time.sleep(0.02)
+        time.sleep(pause)
+        pause = min(2 * pause, _LONGEST_PAUSE)
