@@ -19,7 +19,9 @@ class SpawnRequest(msgspec.Struct, frozen=True, kw_only=True):
     the rules that a monitor needs on top of a member's. ``permission_mode`` replaces the mode that
     an agent has by default, where it knows modes. ``extra_args`` are passed on unread, before the
     prompt. ``writable_dir`` is the absolute path of the folder that holds the database.
-    ``readable_file`` is the absolute path of a prompt that is handed over by a file.
+    ``readable_file`` is the absolute path of a prompt that is handed over by a file. ``allowed`` are
+    patterns of further commands that may be run, as :func:`cafleet.agents.allowing.check_allowed`
+    accepts them.
     """
 
     display_name: str
@@ -31,6 +33,7 @@ class SpawnRequest(msgspec.Struct, frozen=True, kw_only=True):
     extra_args: tuple[str, ...]
     writable_dir: str
     readable_file: str | None
+    allowed: tuple[str, ...] = ()
 
 
 class Agent(Protocol):
@@ -55,6 +58,9 @@ class Agent(Protocol):
 
     def argv(self, request: SpawnRequest) -> list[str]:
         """The command that starts the agent, its program by absolute path; raises as `program`."""
+
+    def variables(self, request: SpawnRequest) -> dict[str, str]:
+        """What the agent needs in its environment for this request."""
 
 
 def find_program(name: CodingAgent) -> str:

@@ -43,11 +43,15 @@ class Claude:
             words += ["--effort", request.effort]
         return [*words, *request.extra_args, "--", request.prompt]
 
+    def variables(self, _request: SpawnRequest) -> dict[str, str]:
+        return {}
+
 
 def _rules(request: SpawnRequest) -> list[str]:
     rules = [*MEMBER_RULES]
     if request.monitor:
         rules += MONITOR_RULES
+    rules += [f"Bash({pattern})" for pattern in request.allowed]
     readable = [f"{_pattern(locate(CodingAgent.CLAUDE).skills)}/cafleet/**"]
     if request.readable_file is not None:
         readable.append(_pattern(request.readable_file))

@@ -36,6 +36,10 @@ class Codex:
             words.append(f"--config=model_reasoning_effort={request.effort}")
         return [*words, *request.extra_args, "--", request.prompt]
 
+    def variables(self, _request: SpawnRequest) -> dict[str, str]:
+        # Its sandbox decides what a command may do, and there is no rule for one.
+        return {}
+
 
 def _toml_string(text: str) -> str:
     """``text`` as a basic string of TOML 1.0, the form of Codex's ``--config``."""

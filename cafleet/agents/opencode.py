@@ -9,6 +9,10 @@ from cafleet.agents.paths import locate
 from cafleet.errors import AgentError, UsageError
 from cafleet.records import CodingAgent
 
+_AGENT = "cafleet"
+_CONFIG = "OPENCODE_CONFIG_CONTENT"
+_DENIED = ("**.env*", "**--output*", "**>*")
+
 
 class Opencode:
     """Its rules come from an agent preset, which has to be on disk before it starts."""
@@ -35,7 +39,17 @@ class Opencode:
         return path
 
     def argv(self, request: SpawnRequest) -> list[str]:
-        words = [self.program(), "--agent", "cafleet"]
+        words = [self.program(), "--agent", _AGENT]
         if request.model is not None:
             words += ["--model", request.model]
         return [*words, *request.extra_args, f"--prompt={request.prompt}"]
+
+    def variables(self, request: SpawnRequest) -> dict[str, str]:
+        if not request.allowed:
+            return {}
+        import json
+
+        # The last rule that fits decides, and these come after those of the preset; so what that
+        # denies for good is denied again, in other letters.
+        rules = {**dict.fromkeys(request.allowed, "allow"), **dict.fromkeys(_DENIED, "deny")}
+        return {_CONFIG: json.dumps({"agent": {_AGENT: {"permission": {"bash": rules}}}})}

@@ -85,6 +85,13 @@ def filled(text: str) -> str:
     return text
 
 
+def path(text: str) -> str:
+    """A path, of any bytes, that is not blank."""
+    if is_blank(text):
+        raise typer.BadParameter("it is blank")
+    return text
+
+
 def wait_state(text: str) -> WaitState:
     """What a sender can wait for."""
     try:

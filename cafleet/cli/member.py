@@ -11,6 +11,7 @@ from cafleet.cli.arguments import (
     filled,
     identifier,
     monitor_role,
+    path,
     positive,
     utf8,
 )
@@ -110,6 +111,21 @@ def create(
             help="One more argument for the agent; repeatable.",
         ),
     ] = None,
+    allowed: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--allow",
+            parser=utf8,
+            metavar="PATTERN",
+            help="A command that the member may run, as in 'make test*'; repeatable.",
+        ),
+    ] = None,
+    cwd: Annotated[
+        str | None,
+        typer.Option(
+            "--cwd", parser=path, metavar="DIR", help="Where it works, instead of this folder."
+        ),
+    ] = None,
     json: Json = False,
 ) -> None:
     """Register a member and start its coding agent in a new pane."""
@@ -128,7 +144,13 @@ def create(
             monitor=role is not None,
             permission_mode=permission_mode,
             agent_args=tuple(agent_args or ()),
+            allowed=tuple(allowed or ()),
+            cwd=cwd,
             read_body=body.read,
+        )
+    if allowed and member.placement and member.placement.coding_agent is CodingAgent.CODEX:
+        warn(
+            "codex has no rules for single commands: its sandbox decides, and --allow adds nothing"
         )
     say(to_json(shaped(member, MemberWire)) if json else texts.created(member))
 

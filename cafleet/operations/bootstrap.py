@@ -138,19 +138,19 @@ def _make(
                 spawn_monitor=spawn,
                 now=clock.utc_now(),
             )
+            if handover.pane is not None:
+                # What is left on them means nothing once the ids are registered here.
+                with suppress(MultiplexerError):
+                    mux.end_creation([caller.pane, handover.pane.pane])
         except BaseException as failure:
             if members.find(conn, member_id=made.director_member_id) is not None:
-                # A signal has come between the commit and here.
+                # A signal has come after the commit.
                 _take_back(conn, made.fleet_id, failure)
                 raise
             # The transaction is rolled back and closed by now; only then are panes touched.
             for step in reversed(undo):
                 step(failure)
             raise
-        if handover.pane is not None:
-            # What is left on them means nothing once the ids are registered here.
-            with suppress(MultiplexerError):
-                mux.end_creation([caller.pane, handover.pane.pane])
     return made
 
 

@@ -15,7 +15,8 @@ from cafleet.panes import ARGV_LIMIT_BYTES, Multiplexer, NewPane, PaneTag, comma
 
 
 class Opening(msgspec.Struct, frozen=True, kw_only=True):
-    """Who is to be started and how; ``prompt`` still has its placeholders."""
+    """Who is to be started and how; ``prompt`` still has its placeholders. ``cwd`` is where, by default
+    the current folder."""
 
     agent: Agent
     display_name: str
@@ -25,6 +26,8 @@ class Opening(msgspec.Struct, frozen=True, kw_only=True):
     monitor: bool
     permission_mode: str | None = None
     agent_args: tuple[str, ...] = ()
+    allowed: tuple[str, ...] = ()
+    cwd: str | None = None
 
 
 class Handover:
@@ -48,15 +51,14 @@ class Handover:
             MultiplexerError: there is no pane; says what is left of it.
         """
         prompt = fill(self._opening.prompt, self._values())
-        env = self._environment()
-        cwd = _current_folder()
-        argv = self._argv(prompt, readable_file=None)
+        cwd = self._opening.cwd or _current_folder()
+        request = self._request(prompt, readable_file=None)
+        env = {**self._environment(), **self._opening.agent.variables(request)}
+        argv = self._opening.agent.argv(request)
         if command_bytes(argv, env, cwd) > ARGV_LIMIT_BYTES:
             path = self._write(prompt)
-            argv = self._argv(
-                f"Read the file {path} now: it is your whole task. Then do what it says.",
-                readable_file=path,
-            )
+            task = f"Read the file {path} now: it is your whole task. Then do what it says."
+            argv = self._opening.agent.argv(self._request(task, readable_file=path))
         self.pane = self._mux.split(
             beside,
             env=env,
@@ -101,19 +103,18 @@ class Handover:
             settings.MEMBER_ID: str(self._tag.member_id),
         }
 
-    def _argv(self, prompt: str, *, readable_file: str | None) -> list[str]:
-        return self._opening.agent.argv(
-            SpawnRequest(
-                display_name=self._opening.display_name,
-                prompt=prompt,
-                model=self._opening.model,
-                effort=self._opening.effort,
-                monitor=self._opening.monitor,
-                permission_mode=self._opening.permission_mode,
-                extra_args=self._opening.agent_args,
-                writable_dir=os.path.dirname(self._database),
-                readable_file=readable_file,
-            )
+    def _request(self, prompt: str, *, readable_file: str | None) -> SpawnRequest:
+        return SpawnRequest(
+            display_name=self._opening.display_name,
+            prompt=prompt,
+            model=self._opening.model,
+            effort=self._opening.effort,
+            monitor=self._opening.monitor,
+            permission_mode=self._opening.permission_mode,
+            extra_args=self._opening.agent_args,
+            writable_dir=os.path.dirname(self._database),
+            readable_file=readable_file,
+            allowed=self._opening.allowed,
         )
 
     def _write(self, prompt: str) -> str:

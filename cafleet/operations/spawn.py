@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable
 
 import msgspec
 
 from cafleet import clock
 from cafleet.agents import agent
+from cafleet.agents.allowing import check_allowed
 from cafleet.broker import fleets, members, placements, registration
 from cafleet.courier.looking import look_at, target_of
 from cafleet.errors import CafleetError, RefusedError, UsageError
@@ -41,14 +43,17 @@ def create_member(
     monitor: bool,
     permission_mode: str | None,
     agent_args: tuple[str, ...],
+    allowed: tuple[str, ...] = (),
+    cwd: str | None = None,
     read_body: Callable[[], str],
 ) -> MemberRecord:
-    """Register a member and open its pane. ``read_body`` reads its spawn prompt.
+    """Register a member and open its pane, in the folder ``cwd``, by default the current one.
+    ``read_body`` reads its spawn prompt, ``allowed`` are patterns of commands that it may run.
 
     Raises:
         UnknownIdError: the fleet is unknown or deleted.
         RefusedError: the Director is not active, or the role is taken or not to be had yet.
-        UsageError: the model, the effort or a placeholder is not valid.
+        UsageError: the model, the effort, a pattern or a placeholder is not valid.
         BodyError: the prompt cannot be read.
         AgentError, MultiplexerError: the agent cannot be started.
     """
@@ -60,6 +65,9 @@ def create_member(
         spawned.check_effort(effort)
     if permission_mode is not None and spawned.name is not CodingAgent.CLAUDE:
         raise UsageError(f"--permission-mode is claude's alone; leave it out for {spawned.name}")
+    for pattern in allowed:
+        check_allowed(pattern)
+    folder = None if cwd is None else _folder(cwd)
     registration.check_role(conn, fleet_id=fleet_id, monitor=monitor)
     opening = Opening(
         agent=spawned,
@@ -70,6 +78,8 @@ def create_member(
         monitor=monitor,
         permission_mode=permission_mode,
         agent_args=agent_args,
+        allowed=allowed,
+        cwd=folder,
     )
     database_id = fleets.database_id(conn)
     beside = _beside(director, database_id)
@@ -107,6 +117,21 @@ def create_member(
         handover.undo(failure)
         _withdraw(conn, member_id, failure)
         raise
+
+
+def _folder(path: str) -> str:
+    """The absolute path of a folder that a pane can start in."""
+    try:
+        found = os.path.abspath(path)
+    except FileNotFoundError:
+        raise RefusedError(
+            f"--cwd {path!r} is relative to a folder that does not exist any more; give it in full"
+        ) from None
+    if not os.path.isdir(found) or not os.access(found, os.X_OK):
+        raise RefusedError(
+            f"--cwd {path!r} is no folder that can be entered; make it, or name another"
+        )
+    return found
 
 
 def _own_agent(director: MemberRecord) -> CodingAgent:
