@@ -15,7 +15,7 @@ NOT_INTEGERS = ["1_000", "+7", " 7 ", "007", "5.0", "", "abc", "１２", "0x10",
 
 @pytest.fixture(autouse=True)
 def narrow_plain_terminal(cafleet: Program) -> None:
-    cafleet.environment |= {"COLUMNS": "40", "LC_ALL": "C", "TERM": "dumb", "NO_COLOR": "1"}
+    cafleet.environment |= {"COLUMNS": "40", "TERM": "dumb", "NO_COLOR": "1"}
 
 
 @pytest.mark.parametrize("text", NOT_INTEGERS)

@@ -13,6 +13,8 @@ from tests.faults.delivery_soak import Plan, Soak, line
 from tests.faults.kinds import KINDS
 from tests.faults.staging import stage
 
+pytestmark = pytest.mark.slow
+
 SENDS_PER_KIND = 8
 _NAMES = list(KINDS)
 

@@ -15,6 +15,8 @@ from tests.harness.dying import attempt, kill_at_each_step, run_program
 from tests.harness.program import Program
 from tests.sql.databases import HEAD, contents, migrate_to, opened, populate, publish, rows
 
+pytestmark = pytest.mark.slow
+
 OWN_OLDER = 8
 PUBLISHED = 5
 

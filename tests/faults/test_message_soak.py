@@ -33,6 +33,7 @@ A_STRAY_EVENT = (
 AT = "2026-05-05T05:42:12.000000+00:00"
 
 
+@pytest.mark.slow
 def test_nothing_is_lost_or_doubled_though_senders_and_couriers_are_killed(tmp_path: Path) -> None:
     plan = Plan(processes=8, messages=150, seed=1, panes=2, life=25, loop_seconds=5.0)
     with stage(tmp_path) as here:

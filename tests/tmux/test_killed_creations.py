@@ -8,6 +8,8 @@ from collections.abc import Callable
 from functools import partial
 from pathlib import Path
 
+import pytest
+
 from tests.harness.crew import CrewMaker
 from tests.harness.database import Database
 from tests.harness.dying import kill_at_each_step, run_program
@@ -17,6 +19,8 @@ from tests.harness.program import Program
 from tests.harness.registry import Registry
 from tests.harness.tmux import TmuxServer
 from tests.harness.waiting import wait_for
+
+pytestmark = pytest.mark.slow
 
 FLEET = ("fleet", "create", "--name", "n", "--coding-agent", "claude", "--json")
 MEMBER = (

@@ -14,6 +14,8 @@ from hypothesis import strategies as st
 from tests.harness.registry import Registry
 from tests.harness.web import WebServer
 
+pytestmark = pytest.mark.slow
+
 STATUSES = {200, 400, 404, 405, 413, 415, 422}
 
 numbers = st.one_of(
