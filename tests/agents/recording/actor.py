@@ -8,7 +8,7 @@ import re
 import shutil
 import signal
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -29,7 +29,9 @@ _KEY_SECONDS = 0.25
 # Agents take an Enter that comes at once for a part of what was pasted.
 _ENTER_SECONDS = 1.0
 _TAKEN_SECONDS = 15.0
-_STILL_SECONDS = 0.4
+# A look starts a process, and many agents are looked at.
+_LOOK_SECONDS = 0.7
+_STILL_SECONDS = 0.6
 
 
 class UnseenError(Exception):
@@ -45,19 +47,6 @@ class Actor:
         self.model = model
         self.work = str(work)
         self._said_at = time.monotonic()
-        self._verbs: dict[str, Callable[[str], None]] = {
-            "key": self.key,
-            "keys": self.keys,
-            "type": self.type,
-            "paste": self.paste,
-            "say": self.say,
-            "see": self.see,
-            "gone": lambda pattern: self.see(pattern, shown=False),
-            "sleep": lambda seconds: time.sleep(float(seconds)),
-            "at": self.at,
-            "unplug": lambda _: model.unplug(),
-            "plug": lambda _: model.plug(),
-        }
 
     def perform(self, step: str) -> None:
         """Do one step.
@@ -66,40 +55,56 @@ class Actor:
             UnseenError: it waits for something that did not come.
         """
         verb, _, rest = step.replace("{work}", self.work).partition(" ")
-        self._verbs[verb](rest)
+        getattr(self, f"do_{verb}")(rest)
 
-    def key(self, names: str) -> None:
+    def do_key(self, names: str) -> None:
         """Press keys one after the other."""
         for name in names.split():
-            self.keys(name)
+            self.do_keys(name)
             time.sleep(_ESCAPE_SECONDS if name == "Escape" else _KEY_SECONDS)
 
-    def keys(self, names: str) -> None:
+    def do_keys(self, names: str) -> None:
         """Press keys at once."""
         self.server.run("send-keys", "-t", self.pane, *names.split())
 
-    def type(self, text: str) -> None:
+    def do_type(self, text: str) -> None:
         self.server.run("send-keys", "-l", "-t", self.pane, "--", text)
         time.sleep(_KEY_SECONDS)
 
-    def paste(self, text: str) -> None:
+    def do_paste(self, text: str) -> None:
         self.server.paste(self.pane, text.replace("\\n", "\n"))
         time.sleep(_KEY_SECONDS)
 
-    def say(self, text: str) -> None:
+    def do_say(self, text: str) -> None:
         """Submit a text as a turn."""
-        self.paste(text)
+        self.do_paste(text)
         time.sleep(_ENTER_SECONDS)
         typed = self.screen()
         self.server.enter(self.pane)
         self._said_at = time.monotonic()
         while self.screen() == typed and time.monotonic() < self._said_at + _TAKEN_SECONDS:
-            time.sleep(0.1)
+            time.sleep(_LOOK_SECONDS)
         time.sleep(_ENTER_SECONDS)
 
-    def at(self, seconds: str) -> None:
+    def do_at(self, seconds: str) -> None:
         """Wait until so long after the last text was submitted."""
         time.sleep(max(0.0, self._said_at + float(seconds) - time.monotonic()))
+
+    def do_see(self, pattern: str) -> None:
+        self.see(pattern)
+
+    def do_gone(self, pattern: str) -> None:
+        self.see(pattern, shown=False)
+
+    def do_sleep(self, seconds: str) -> None:
+        time.sleep(float(seconds))
+
+    def do_unplug(self, _: str) -> None:
+        """Let the model's port refuse connections."""
+        self.model.unplug()
+
+    def do_plug(self, _: str) -> None:
+        self.model.plug()
 
     def see(self, pattern: str, *, shown: bool = True, seconds: float = SEE_SECONDS) -> None:
         """Wait until the plain screen matches, or until it does not."""
@@ -107,9 +112,9 @@ class Actor:
         while bool(re.search(pattern, self.screen())) is not shown:
             if time.monotonic() > deadline:
                 raise UnseenError(f"{'not seen' if shown else 'still seen'}: {pattern}")
-            time.sleep(0.1)
+            time.sleep(_LOOK_SECONDS)
 
-    def still(self, seconds: float = 3.0) -> None:
+    def still(self, seconds: float = 4.0) -> None:
         """Wait until two looks agree; an agent at work never stands still."""
         deadline = time.monotonic() + seconds
         before = None

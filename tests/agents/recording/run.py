@@ -139,7 +139,7 @@ def _probe(actor: Actor, take: Take, scene: Scene) -> None:
     """Say whether a text that is submitted now reaches the model as a turn at once."""
     text = f"PROBE of {scene.name}"
     before = len(actor.model.exchanges())
-    actor.say(text)
+    actor.do_say(text)
     deadline = time.monotonic() + _PROBE_SECONDS
     turns: list[str] = []
     while text not in turns and time.monotonic() < deadline:
