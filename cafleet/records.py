@@ -82,6 +82,10 @@ PANE_LOCKED = "another process is typing into the pane"
 """The reason of a hold while another process has the lock of the pane."""
 
 
+TEXT_UNSHOWN = "an earlier text was typed into the pane and has not shown there"
+"""The reason of a hold while a text of ours may be on its way into the composer."""
+
+
 class ScreenState(StrEnum):
     """What a look at a pane can find."""
 
@@ -93,6 +97,30 @@ class ScreenState(StrEnum):
     WORKING = "working"
     DRAFT = "draft"
     REST = "rest"
+
+
+class TypingKind(StrEnum):
+    """What a text that the program types into a pane is for."""
+
+    NOTICE = "notice"
+    WAKE = "wake"
+    PING = "ping"
+    PROMPT = "prompt"
+
+
+class TypingState(StrEnum):
+    """What is known of a text that may stand in a pane. One that is settled has no row."""
+
+    TYPED = "typed"
+    UNSURE = "unsure"
+
+
+class WakeOutcome(StrEnum):
+    """What became of the last wake of a monitor."""
+
+    LANDED = "landed"
+    UNPROVEN = "unproven"
+    WAITING = "waiting"
 
 
 class Placement(msgspec.Struct, frozen=True, kw_only=True):
@@ -214,7 +242,11 @@ class LifeLine(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class MonitorRuntime(msgspec.Struct, frozen=True, kw_only=True):
-    """The row of a fleet's monitor loop, nulls and all."""
+    """The row of a fleet's monitor loop, nulls and all.
+
+    ``wake_attempts`` counts the wakes in a row that nothing proves, ``wake_reason`` says why the last
+    one is unproven or waits.
+    """
 
     fleet_id: int
     pid: int | None
@@ -225,3 +257,7 @@ class MonitorRuntime(msgspec.Struct, frozen=True, kw_only=True):
     wake_interval_seconds: int | None
     wake_requested_at: str | None
     stopped_at: str | None
+    wake_attempted_at: str | None
+    wake_attempts: int
+    wake_outcome: WakeOutcome | None
+    wake_reason: str | None

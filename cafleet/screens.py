@@ -26,7 +26,8 @@ class Picture(msgspec.Struct, frozen=True, kw_only=True):
     the pane when it joined a fleet, empty on a pane that is nobody's. ``pid`` is the pane's first
     process, 0 if that is not known. ``foreground`` are the processes that the terminal's keys go to,
     ``None`` where they cannot be seen (another PID namespace, another machine), and empty where
-    nobody has looked.
+    nobody has looked. ``last_paste`` is the token of the last paste of ours, empty if there was none,
+    null where the multiplexer cannot tell.
     """
 
     screen: str
@@ -43,6 +44,22 @@ class Picture(msgspec.Struct, frozen=True, kw_only=True):
     input_off: bool = False
     pid: int = 0
     foreground: tuple[Process, ...] | None = ()
+    last_paste: str | None = None
+
+
+def digest(picture: Picture) -> str:
+    """What tells a picture from the next one of the same pane, the cursor aside:
+    ``<columns>x<rows>:<hash>``."""
+    from hashlib import sha256
+
+    drawn = sha256(picture.screen.encode("utf-8", "surrogatepass")).hexdigest()[:32]
+    return f"{picture.columns}x{picture.rows}:{drawn}"
+
+
+def is_same_size(one: str, other: str) -> bool:
+    """Whether two digests are those of panes of one size. A pane that is resized looks different,
+    whether or not the program in it lives."""
+    return one.partition(":")[0] == other.partition(":")[0]
 
 
 class Look(msgspec.Struct, frozen=True, kw_only=True):

@@ -39,7 +39,7 @@ class Switches:
     """How the agent misbehaves; by default not at all. Times are seconds.
 
     ``swallow_enter`` n loses every n-th Enter. ``draw_delay`` is between a change and its picture.
-    ``menu_after_at`` opens a menu after ``@word``, which eats the Enter. Pastes of more lines than
+    ``lose_pastes`` drops each paste and says so. ``menu_after_at`` opens a menu after ``@word``, which eats the Enter. Pastes of more lines than
     ``collapse_lines`` (0: none) are shown as a placeholder. ``…_after_paste`` happen that long
     after each paste: a question opens, a person types ``draft``, the agent ends and leaves a shell.
     ``question_on_submit`` opens one as soon as a turn begins.
@@ -50,6 +50,7 @@ class Switches:
 
     swallow_enter: int = 0
     draw_delay: float = 0.0
+    lose_pastes: bool = False
     menu_after_at: bool = False
     collapse_lines: int = 0
     question_after_paste: float | None = None
@@ -253,6 +254,10 @@ class SimulatedAgent:
             self._question = False
 
     def _on_paste(self, text: str) -> None:
+        if self._switches.lose_pastes:
+            self._observe("lost", {"text": text})
+            self._transcript.append((Voice.AGENT, f"{text.count(' ')} words are lost."))
+            return
         limit = self._switches.collapse_lines
         self._composer.paste(text, collapse=0 < limit <= text.count("\n"))
         for seconds, action in (

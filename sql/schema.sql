@@ -80,7 +80,7 @@ CREATE TABLE monitor_runtime (
     started_at TEXT,
     last_tick_at TEXT,
     tick_seconds INTEGER NOT NULL DEFAULT 5
-, last_wake_at TEXT, wake_interval_seconds INTEGER, wake_requested_at TEXT, stopped_at TEXT);
+, last_wake_at TEXT, wake_interval_seconds INTEGER, wake_requested_at TEXT, stopped_at TEXT, wake_attempted_at TEXT, wake_attempts INTEGER NOT NULL DEFAULT 0, wake_outcome TEXT, wake_reason TEXT);
 
 CREATE TABLE reserved_members (
     member_id INTEGER PRIMARY KEY,
@@ -94,6 +94,27 @@ CREATE TABLE schema_migrations (
     file_name TEXT NOT NULL,
     checksum TEXT NOT NULL,
     applied_at TEXT NOT NULL
+);
+
+CREATE TABLE typing_messages (
+    message_id INTEGER PRIMARY KEY REFERENCES messages (message_id) ON DELETE CASCADE,
+    member_id INTEGER NOT NULL REFERENCES typings (member_id) ON DELETE CASCADE
+);
+
+CREATE TABLE typings (
+    member_id INTEGER PRIMARY KEY REFERENCES members (member_id) ON DELETE CASCADE,
+    kind TEXT NOT NULL,
+    text TEXT NOT NULL,
+    marker TEXT,
+    mux_pane_id TEXT NOT NULL,
+    program TEXT NOT NULL,
+    token TEXT NOT NULL,
+    typed_at TEXT NOT NULL,
+    enters INTEGER NOT NULL DEFAULT 0,
+    state TEXT NOT NULL,
+    evidence TEXT,
+    settled_at TEXT,
+    picture TEXT
 );
 
 CREATE TABLE waits (
@@ -159,3 +180,5 @@ ON messages (owner_member_id)
 WHERE delivery_state = 'unsure';
 
 CREATE INDEX idx_reserved_members_fleet ON reserved_members (fleet_id);
+
+CREATE INDEX idx_typing_messages_member ON typing_messages (member_id);

@@ -48,18 +48,6 @@ def _is_within(shown: str, wanted: str) -> bool:
     return all(picture in rest for picture in shown)
 
 
-def holds_cut(look: Look, parts: Sequence[tuple[str, str]]) -> bool:
-    """Whether the composer holds these ``parts`` in their order and nothing else, each a head and
-    a body that may have been cut anywhere, which an ellipsis shows."""
-    rest = compact(look.composer)
-    for head, body in reversed(parts):
-        rest, found, said = rest.rpartition(compact(head))
-        cut = said.endswith("…") and compact(body).startswith(said[:-1])
-        if not found or not (cut or said == compact(body)):
-            return False
-    return not rest
-
-
 def holds_marker(look: Look, marker: Sequence[str]) -> bool:
     """Whether the parts of ``marker`` stand in the transcript in their order, however wrapped."""
     transcript, at = compact(look.transcript), 0

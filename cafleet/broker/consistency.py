@@ -65,6 +65,16 @@ _TABLES = (
         read=queries.list_stored_delivery_events,
     ),
     _Table(
+        name="typings",
+        noun="the text for member",
+        read=queries.list_stored_typings,
+    ),
+    _Table(
+        name="typing_messages",
+        noun="the typing of message",
+        read=queries.list_stored_typing_messages,
+    ),
+    _Table(
         name="waits",
         noun="wait",
         read=queries.list_stored_waits,

@@ -6,7 +6,14 @@ from collections.abc import Iterable, Sequence
 from datetime import datetime
 
 from cafleet import clock
-from cafleet.records import RECIPIENT_LEFT, Delivery, DeliveryEvent, DeliveryState, LifeLine
+from cafleet.records import (
+    RECIPIENT_LEFT,
+    Delivery,
+    DeliveryEvent,
+    DeliveryState,
+    LifeLine,
+    MemberStatus,
+)
 from cafleet.store import Connection, queries
 from cafleet.store.connection import transaction
 from cafleet.store.rows import DeliveryRow, OwedRow, OwingRow
@@ -63,7 +70,8 @@ def owed(conn: Connection, *, member_ids: Sequence[int]) -> list[OwedRow]:
 
 
 def owing(conn: Connection, *, fleet_id: int) -> Sequence[OwingRow]:
-    """The members of a fleet that have a pane and are owed notices, ids ascending."""
+    """The members of a fleet that have a pane, and are owed notices or have a text in it that is
+    not settled; ids ascending."""
     return queries.list_owing(conn, fleet_id=fleet_id)
 
 
@@ -80,16 +88,16 @@ def unsure_in_fleet(conn: Connection, *, fleet_id: int) -> list[LifeLine]:
 
 
 def mark_typed(conn: Connection, *, message_ids: Sequence[int], now: datetime) -> list[int]:
-    """Note that notices are about to be pasted; those that are owed no more are left out.
+    """Note, inside the caller's transaction, that notices are about to be pasted; those that are
+    owed no more are left out.
 
     The result is what may be pasted: nobody else can have marked the same.
     """
-    with transaction(conn):
-        current = states(conn, message_ids=message_ids)
-        typable = [message_id for message_id in message_ids if _is_waiting(current, message_id)]
-        if typable:
-            queries.mark_deliveries_typed(conn, message_ids=typable)
-            _record(conn, typable, DeliveryState.TYPED, None, None, now)
+    current = states(conn, message_ids=message_ids)
+    typable = [message_id for message_id in message_ids if _is_waiting(current, message_id)]
+    if typable:
+        queries.mark_deliveries_typed(conn, message_ids=typable)
+        _record(conn, typable, DeliveryState.TYPED, None, None, now)
     return typable
 
 
@@ -101,34 +109,35 @@ def settle(
     reason: str | None,
     evidence: str | None,
     now: datetime,
+    late: bool = False,
 ) -> None:
-    """Note what the look after the typing has shown.
+    """Note, inside the caller's transaction, what became of notices that were typed.
 
-    What was read meanwhile is then known to be seen.
+    What was read meanwhile is then known to be seen. ``late`` evidence also makes an unsure notice
+    submitted, unless its recipient has left.
     """
-    with transaction(conn):
-        _settle(conn, message_ids, state, reason, evidence, now)
-
-
-def _settle(
-    conn: Connection,
-    message_ids: Sequence[int],
-    state: DeliveryState,
-    reason: str | None,
-    evidence: str | None,
-    now: datetime,
-) -> None:
-    current = states(conn, message_ids=message_ids)
-    typed = [each for each in message_ids if current[each].state is DeliveryState.TYPED]
-    if not typed:
+    rows = standing(conn, message_ids=message_ids)
+    current = notices(rows)
+    late = late and state is DeliveryState.SUBMITTED
+    settled = [
+        row.message_id
+        for row in rows
+        if row.delivery_state is DeliveryState.TYPED or (late and _is_open_doubt(row))
+    ]
+    if not settled:
         return
-    queries.settle_typed_deliveries(conn, message_ids=typed, delivery_state=state)
-    _record(conn, typed, state, reason, evidence, now)
-    acknowledged = queries.list_acknowledged(conn, message_ids=typed)
+    queries.settle_typed_deliveries(conn, message_ids=settled, delivery_state=state)
+    _record(conn, settled, state, reason, evidence, now)
+    acknowledged = queries.list_acknowledged(conn, message_ids=settled)
     acknowledged_ids = [row.message_id for row in acknowledged]
     see(conn, message_ids=acknowledged_ids, reason="acknowledged", now=now)
-    polled = [each for each in typed if current[each] == _POLLED_WHILE_TYPED]
+    polled = [each for each in settled if current[each] == _POLLED_WHILE_TYPED]
     see(conn, message_ids=polled, reason=_POLLED, now=now)
+
+
+def _is_open_doubt(row: DeliveryRow) -> bool:
+    active = row.owner_status is MemberStatus.ACTIVE
+    return active and row.delivery_state is DeliveryState.UNSURE
 
 
 def postpone(
@@ -189,7 +198,15 @@ def void(conn: Connection, *, member_ids: Sequence[int], now: datetime) -> None:
     """
     leaving = owed(conn, member_ids=member_ids)
     typed = [row.message_id for row in leaving if row.delivery_state is DeliveryState.TYPED]
-    _settle(conn, typed, DeliveryState.UNSURE, RECIPIENT_LEFT, None, now)
+    settle(
+        conn,
+        message_ids=typed,
+        state=DeliveryState.UNSURE,
+        reason=RECIPIENT_LEFT,
+        evidence=None,
+        now=now,
+    )
+    queries.delete_typings(conn, member_ids=member_ids)
     dropped = [row.message_id for row in leaving if row.delivery_state is not DeliveryState.TYPED]
     if dropped:
         queries.mark_deliveries_void(conn, message_ids=dropped)

@@ -11,10 +11,10 @@ import msgspec
 from cafleet import clock
 from cafleet.broker import fleets, members
 from cafleet.errors import IntegrityError, RefusedError
-from cafleet.records import MonitorRuntime
+from cafleet.records import DeliveryState, MonitorRuntime, TypingState, WakeOutcome
 from cafleet.store import Connection, queries
 from cafleet.store.connection import transaction
-from cafleet.store.rows import WakeTargetRow
+from cafleet.store.rows import TypingRow, WakeTargetRow
 
 
 class Wake(StrEnum):
@@ -40,6 +40,8 @@ class Claim(msgspec.Struct, frozen=True, kw_only=True):
 # A loop counts as alive for so many ticks without a heartbeat, and never for less than this.
 TICKS_UNTIL_STALE = 3
 SECONDS_UNTIL_STALE = 15
+# The pause after a wake without proof doubles up to this, or to the interval if that is longer.
+LONGEST_RETRY_SECONDS = 3600
 
 
 def runtime(conn: Connection, *, fleet_id: int) -> MonitorRuntime | None:
@@ -136,7 +138,8 @@ def stop(conn: Connection, *, fleet_id: int, now: datetime) -> None:
 def wake_due(row: MonitorRuntime, *, now: datetime) -> Wake | None:
     """Whether the monitor is to be woken now: on request, or since its interval is over.
 
-    A time that cannot be read, or lies in the future, does not silence the wakes.
+    After a wake that nothing proves, the interval counts from that try, and doubles with each in a
+    row. A time that cannot be read, or lies in the future, does not silence the wakes.
 
     Raises:
         IntegrityError: the row is claimed and has no interval.
@@ -151,16 +154,44 @@ def wake_due(row: MonitorRuntime, *, now: datetime) -> Wake | None:
     if row.wake_interval_seconds == 0:
         return None
     since = row.last_wake_at if row.last_wake_at is not None else row.started_at
+    pause = row.wake_interval_seconds
+    if row.wake_attempts:
+        since = row.wake_attempted_at
+        longest = max(pause, LONGEST_RETRY_SECONDS)
+        # 2 to the 62nd is more than any longest pause.
+        pause = min(pause << min(row.wake_attempts - 1, 62), longest)
     age = None if since is None else clock.seconds_since(since, now)
-    if age is None or age < 0 or age >= row.wake_interval_seconds:
+    if age is None or age < 0 or age >= pause:
         return Wake.SCHEDULED
     return None
 
 
-def record_wake(conn: Connection, *, fleet_id: int, now: datetime) -> None:
-    """Note that a wake went out, which answers the request for one."""
+def settle_wake(
+    conn: Connection, *, typing: TypingRow, state: DeliveryState, evidence: str, now: datetime
+) -> None:
+    """Note what became of a wake that was typed, inside the caller's transaction.
+
+    ``state`` is *submitted* or *unsure*, or another if not a byte was typed. A wake is one try,
+    however often its text is looked for.
+    """
+    member_id, attempted_at = typing.member_id, typing.typed_at
+    if state is DeliveryState.SUBMITTED:
+        queries.set_monitor_wake_landed(
+            conn, member_id=member_id, attempted_at=attempted_at, now=clock.stamp(now)
+        )
+    elif state is DeliveryState.UNSURE and typing.state is TypingState.TYPED:
+        queries.set_monitor_wake_unproven(
+            conn, member_id=member_id, attempted_at=attempted_at, reason=evidence
+        )
+
+
+def note_wake_waits(conn: Connection, *, fleet_id: int, reason: str) -> None:
+    """Note why a wake that is due is not typed; writes only if that is news."""
+    row = runtime(conn, fleet_id=fleet_id)
+    if row is None or (row.wake_outcome, row.wake_reason) == (WakeOutcome.WAITING, reason):
+        return
     with transaction(conn):
-        queries.set_monitor_wake(conn, fleet_id=fleet_id, now=clock.stamp(now))
+        queries.set_monitor_wake_waiting(conn, fleet_id=fleet_id, reason=reason)
 
 
 def set_interval(conn: Connection, *, fleet_id: int, seconds: int) -> bool:

@@ -64,7 +64,8 @@ def status(fleet_id: FleetId, json: Json = False) -> None:
     outcome = monitor_status(
         found.fleet_id, found.runtime, found.owed, found.unsure, running=found.running
     )
-    say(to_json(outcome) if json else texts.status(outcome))
+    reason = None if found.runtime is None else found.runtime.wake_reason
+    say(to_json(outcome) if json else texts.status(outcome, reason))
 
 
 @app.command("stop", cls=SubjectCommand)

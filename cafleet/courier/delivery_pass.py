@@ -8,8 +8,9 @@ from datetime import datetime
 from enum import StrEnum
 
 from cafleet import clock, settings
-from cafleet.broker import deliveries, fleets, members, placements
+from cafleet.broker import deliveries, fleets, members, placements, typings
 from cafleet.courier.halting import Halt
+from cafleet.courier.ledger import Ledger
 from cafleet.courier.looking import (
     Sight,
     Target,
@@ -19,15 +20,13 @@ from cafleet.courier.looking import (
     moved,
     target_of,
 )
-from cafleet.courier.payloads import marker, notices, uncut
-from cafleet.courier.submission import Draft, Fate, Outcome, submit, type_and_submit
+from cafleet.courier.payloads import marker, notices
+from cafleet.courier.submission import Draft
 from cafleet.errors import IntegrityError, MultiplexerError, PaneLockedError
 from cafleet.panes import Multiplexer, multiplexer, pane_lock
-from cafleet.records import PANE_LOCKED, DeliveryState, ScreenState
+from cafleet.records import PANE_LOCKED, TEXT_UNSHOWN, DeliveryState, ScreenState, TypingKind
 from cafleet.store import Connection
-from cafleet.store.rows import OwedRow, OwingRow
-
-_SETTLED_AS = {Fate.SUBMITTED: DeliveryState.SUBMITTED, Fate.UNSURE: DeliveryState.UNSURE}
+from cafleet.store.rows import OwedRow, OwingRow, TypingRow
 
 
 class Ending(StrEnum):
@@ -70,8 +69,7 @@ class Pass:
         urgent or was left as typed since is for the next pass.
 
         A pane that fails is noted, and fails alone. Members whose pane is still pending keep what
-        they are owed. One whose last notice was left half typed has that settled, and the rest is
-        for the next pass.
+        they are owed. One in whose pane an earlier text was left has that settled first.
 
         Raises:
             HaltedError: the loop ends. What was marked as typed is settled by the next courier.
@@ -87,8 +85,8 @@ class Pass:
                 continue
             with ExitStack() as locks:
                 held = [target for target in here if self._lock(locks, target)]
-                unfinished = self._settle_unfinished(mux, held)
-                self._deliver(mux, [target for target in held if target not in unfinished])
+                ledger = Ledger(self._conn, mux, now=self._now)
+                self._deliver(ledger, mux, self._settle_earlier(ledger, held))
 
     def _targets(self) -> list[Target]:
         """The panes of the members that can be read; others are reported."""
@@ -145,23 +143,46 @@ class Pass:
             self._locks.pop(target.member_id).close()
         self._ended(target.member_id, ending)
 
-    def _settle_unfinished(self, mux: Multiplexer, targets: Sequence[Target]) -> list[Target]:
-        """Settle what a pass that ended too early has left as typed: we hold its lock now. The
-        members that are done with, for this or since what they are owed cannot be read."""
-        done, drafts = [], {}
-        for target in targets:
-            rows = self._read(target) if self._owing[target.member_id].typed else []
-            typed = [row for row in rows or [] if row.delivery_state is DeliveryState.TYPED]
-            if typed:
-                drafts[target.pane] = self._draft(target, typed)
-            if typed or rows is None:
-                done.append(target)
-        unproven = list(drafts.values())
-        for outcomes in submit(mux, unproven, fresh=False, sleep=self._halt.rest):
-            self._settle(drafts, outcomes)
-        return done
+    def _settle_earlier(self, ledger: Ledger, targets: Sequence[Target]) -> list[Target]:
+        """Settle what earlier typing has left in the panes: we hold their locks now. The members to
+        go on with; those whose text was pursued are for the next pass."""
+        left = [target for target in targets if self._has_text(target)]
+        for target in list(left):
+            if not self._adopt(target):
+                left.remove(target)
+        standing = ledger.settle(left, settled=self._let_go, sleep=self._halt.rest)
+        held_back = [each for each in left if each.pane in standing.held_back - standing.pursued]
+        if held_back:
+            self._postpone(held_back, DeliveryState.HELD, TEXT_UNSHOWN)
+        for target in held_back:
+            self._let_go(target)
+        return [
+            target
+            for target in targets
+            if target.member_id in self._locks and target.pane not in standing.pursued
+        ]
 
-    def _deliver(self, mux: Multiplexer, targets: Sequence[Target]) -> None:
+    def _has_text(self, target: Target) -> bool:
+        owing = self._owing[target.member_id]
+        return bool(owing.typed or owing.unsure)
+
+    def _adopt(self, target: Target) -> bool:
+        """Note what an older program has left half typed without a note; whether the member's rows
+        can be read."""
+        if not self._owing[target.member_id].typed:
+            return True
+        rows = self._read(target)
+        typed = [row for row in rows or [] if row.delivery_state is DeliveryState.TYPED]
+        if typed and not typings.unsettled(self._conn, member_ids=[target.member_id]):
+            typings.adopt(
+                self._conn,
+                self._intent(target, typed),
+                message_ids=[row.message_id for row in typed],
+                now=self._now(),
+            )
+        return rows is not None
+
+    def _deliver(self, ledger: Ledger, mux: Multiplexer, targets: Sequence[Target]) -> None:
         seen = look_for_rest(mux, targets, sleep=self._halt.rest)
         self._remember(targets, seen)
         with self._halt.typing():
@@ -169,35 +190,41 @@ class Pass:
                 target.member_id: self._typable(target, seen[target.pane]) for target in targets
             }
             readable = [target for target in targets if chosen[target.member_id] is not None]
-            drafts = self._mark_typed(readable, chosen, seen)
+            drafts = self._begin(readable, chosen, seen)
             self._keep(readable, seen)
+            typed = {draft.target.pane: draft.target for draft in drafts}
             for target in readable:
-                if target.pane not in drafts:
+                if target.pane not in typed:
                     sight = seen[target.pane]
                     self._let_go(target, Ending.UNANSWERED if sight.unanswered else Ending.SERVED)
-            for outcomes in type_and_submit(mux, drafts):
-                self._settle(drafts, outcomes)
+            for outcomes in ledger.type(drafts):
+                for pane in outcomes:
+                    self._let_go(typed[pane])
 
-    def _mark_typed(
+    def _begin(
         self,
         targets: Sequence[Target],
         chosen: Mapping[int, list[OwedRow] | None],
         seen: Mapping[str, Sight],
-    ) -> dict[str, Draft]:
-        """Commit, before the first byte, what is now being typed; it, by pane.
+    ) -> list[Draft]:
+        """Commit, before the first byte, what is now being typed.
 
         One commit for all, since each waits for the disk.
         """
-        message_ids = [row.message_id for rows in chosen.values() for row in rows or []]
-        if not message_ids:
-            return {}
-        marked = set(deliveries.mark_typed(self._conn, message_ids=message_ids, now=self._now()))
-        drafts = {}
-        for target in targets:
-            rows = [row for row in chosen[target.member_id] or [] if row.message_id in marked]
-            if rows:
-                drafts[target.pane] = self._draft(target, rows, seen[target.pane])
-        return drafts
+        panes = {target.member_id: target for target in targets}
+        owed = {member_id: rows for member_id, rows in chosen.items() if rows}
+        if not owed:
+            return []
+
+        def compose(rows: Sequence[OwedRow]) -> typings.Intent:
+            target = panes[rows[0].owner_member_id]
+            return self._intent(target, rows, seen[target.pane])
+
+        begun = typings.begin_notices(self._conn, chosen=owed, compose=compose, now=self._now())
+        return [self._draft(panes[typing.member_id], typing, seen) for typing in begun]
+
+    def _draft(self, target: Target, typing: TypingRow, seen: Mapping[str, Sight]) -> Draft:
+        return Draft(target=target, typing=typing, processes=seen[target.pane].processes)
 
     def _typable(self, target: Target, sight: Sight) -> list[OwedRow] | None:
         """What may be typed of that which is owed to a member; ``None`` as in :meth:`_read`.
@@ -231,37 +258,18 @@ class Pass:
         for (state, reason), restless in alike.items():
             self._postpone(restless, state, reason)
 
-    def _draft(self, target: Target, rows: Sequence[OwedRow], sight: Sight | None = None) -> Draft:
-        return Draft(
-            target=target,
-            text=notices(rows, self._max_text_len),
+    def _intent(
+        self, target: Target, rows: Sequence[OwedRow], sight: Sight | None = None
+    ) -> typings.Intent:
+        return typings.Intent(
+            member_id=target.member_id,
+            kind=TypingKind.NOTICE,
+            pane=target.pane,
             program="" if sight is None else sight.program,
-            processes=() if sight is None else sight.processes,
+            picture=None if sight is None else sight.digest,
+            text=notices(rows, self._max_text_len),
             marker=marker(rows[-1]),
-            parts=uncut(rows, self._max_text_len),
-            message_ids=[row.message_id for row in rows],
         )
-
-    def _settle(self, drafts: Mapping[str, Draft], outcomes: Mapping[str, Outcome]) -> None:
-        """Note what has become of some drafts, the same outcomes in one commit."""
-        for outcome in set(outcomes.values()):
-            settled = [drafts[pane] for pane, found in outcomes.items() if found == outcome]
-            state = _SETTLED_AS.get(outcome.fate)
-            if state is None:
-                state = DeliveryState.UNREACHABLE if outcome.gone else DeliveryState.HELD
-            deliveries.settle(
-                self._conn,
-                message_ids=[each for draft in settled for each in draft.message_ids],
-                state=state,
-                reason=None if outcome.fate is Fate.SUBMITTED else outcome.evidence,
-                evidence=outcome.evidence,
-                now=self._now(),
-            )
-            if outcome.screen is not None:
-                looks = {draft.target.member_id: outcome.screen for draft in settled}
-                placements.record_looks(self._conn, looks=looks, moves={}, now=self._now())
-            for draft in settled:
-                self._let_go(draft.target)
 
     def _postpone(self, targets: Sequence[Target], state: DeliveryState, reason: str) -> None:
         deliveries.postpone(

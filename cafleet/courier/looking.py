@@ -15,7 +15,7 @@ from cafleet.agents.presence import of_agent
 from cafleet.errors import MultiplexerError, MultiplexerTimeoutError, PaneGoneError
 from cafleet.panes import Multiplexer, PaneTag, belongs
 from cafleet.records import Backend, CodingAgent, DeliveryState, MemberRecord, ScreenState
-from cafleet.screens import Look, Picture, Process
+from cafleet.screens import Look, Picture, Process, digest
 
 # Two pictures so far apart have to agree that a pane is at rest.
 REST_SECONDS = 0.3
@@ -49,6 +49,11 @@ class Sight(msgspec.Struct, frozen=True, kw_only=True):
     def program(self) -> str:
         """What runs in the pane; empty where nobody could look."""
         return "" if self.picture is None else self.picture.command
+
+    @property
+    def digest(self) -> str | None:
+        """What tells the picture from the next one, the cursor aside."""
+        return None if self.picture is None else digest(self.picture)
 
     @property
     def owed_state(self) -> DeliveryState:

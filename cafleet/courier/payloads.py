@@ -59,14 +59,6 @@ def notices(messages: Sequence[OwedRow], max_text_len: int) -> str:
     return "\n".join([*_left_out(messages, count), *lines]) + " "
 
 
-def uncut(messages: Sequence[OwedRow], max_text_len: int) -> list[tuple[str, str]]:
-    """The lines of the same payload, each notice as its head and all of its body."""
-    count = _count_fitting(messages, max_text_len)
-    shown = messages[-count:]
-    parts = [(_head(message), flattened(message.text, len(message.text))) for message in shown]
-    return [*((line, "") for line in _left_out(messages, count)), *parts]
-
-
 def _count_fitting(messages: Sequence[OwedRow], max_text_len: int) -> int:
     """How many of the newest messages one payload tells, at least one."""
     lines = characters = told = 0

@@ -2,23 +2,25 @@
 
 Enter is pressed only after a look that shows our text and nothing else in the composer, so it
 never answers a question and never sends another's draft. What no look proves is *unsure*, and is
-never typed again.
+never typed again; the text gets its Enter when a later look shows it alone in the composer.
 """
 
 from __future__ import annotations
 
+import re
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Sequence
 from enum import StrEnum
 
 import msgspec
 
-from cafleet.agents.echo import begins_with_end, holds_cut, holds_end, holds_marker, holds_only
+from cafleet.agents.echo import begins_with_end, holds_end, holds_marker, holds_only
 from cafleet.courier.looking import Sight, Target, look_at
 from cafleet.errors import MultiplexerTimeoutError, PaneGoneError
 from cafleet.panes import Multiplexer
-from cafleet.records import ScreenState
-from cafleet.screens import Look, Process
+from cafleet.records import ScreenState, TypingState
+from cafleet.screens import Look, Picture, Process, digest, is_same_size
+from cafleet.store.rows import TypingRow
 
 # With no gap an agent takes the Enter for a part of the paste (measured on the real ones).
 PASTE_SECONDS = 1.0
@@ -44,41 +46,90 @@ class Fate(StrEnum):
 class Outcome(msgspec.Struct, frozen=True, kw_only=True):
     """``refused`` means that not a byte was typed; ``gone`` then, that the pane is not there.
 
-    ``screen`` is what the look has shown that decided, if there was one.
+    ``screen`` is what the look has shown that decided, if there was one. ``picture`` is the digest
+    of what was seen last, where an unsure text may still stand in the pane.
     """
 
     fate: Fate
     evidence: str
     gone: bool = False
     screen: ScreenState | None = None
+    picture: str | None = None
 
 
 class Draft(msgspec.Struct, frozen=True, kw_only=True):
-    """A text for one pane.
+    """A text for one pane, as it is on record.
 
-    ``program`` and ``processes`` are those that were seen at rest in the pane, and ``marker`` what
-    nothing else can have put into the transcript, if the text has such parts.
-    ``parts`` are the heads and bodies of what it tells, before they were cut, and ``message_ids``
-    the messages, if any.
+    ``fresh`` says that it was pasted just now into an empty composer; otherwise it was left by a
+    process that may not even have come to the paste, or was given up as unsure. ``processes`` are
+    those that were seen at rest in the pane.
     """
 
     target: Target
-    text: str
-    program: str = ""
+    typing: TypingRow
+    fresh: bool = True
     processes: tuple[Process, ...] = ()
-    marker: tuple[str, ...] = ()
-    parts: list[tuple[str, str]] = []
-    message_ids: list[int] = []
+
+    @property
+    def marker(self) -> list[str]:
+        return (self.typing.marker or "").splitlines()
+
+
+class Outlook(StrEnum):
+    """How it goes on with a text that may stand in a pane: it can be settled now, nothing else may
+    be typed until it is, or it tells nothing of the pane."""
+
+    PURSUE = "pursue"
+    HOLD = "hold"
+    IGNORE = "ignore"
+
+
+def outlook(draft: Draft, sight: Sight, *, retry: bool) -> Outlook:
+    """How it goes on with a text that was left in a pane, as one look shows it.
+
+    An unsure one is taken up again when the picture has changed since, the cursor aside; a pane
+    whose size has changed tells nothing. ``retry`` says that an Enter may be tried without that.
+    """
+    attempt = _Attempt(draft)
+    look, typing = sight.look, draft.typing
+    if typing.state is TypingState.TYPED or look.state is ScreenState.GONE:
+        return Outlook.PURSUE
+    if sight.picture is None:
+        return Outlook.IGNORE
+    if attempt.was_never_pasted(sight) or attempt.proof(look):
+        return Outlook.PURSUE
+    same = is_unchanged(typing, sight.picture)
+    if attempt.is_drafted(sight):
+        may_enter = typing.enters == 0 or look.state is ScreenState.DRAFT
+        return Outlook.PURSUE if may_enter and (retry or not same) else Outlook.IGNORE
+    if not _is_empty(look):
+        return Outlook.IGNORE
+    return Outlook.HOLD if same else Outlook.PURSUE
+
+
+def is_unchanged(typing: TypingRow, picture: Picture) -> bool:
+    """Whether nothing shows that the agent has drawn anything since the text became unsure."""
+    before, now = typing.picture or "", digest(picture)
+    return before == now or not is_same_size(before, now)
+
+
+def _is_empty(look: Look) -> bool:
+    return look.state in {ScreenState.REST, ScreenState.WORKING} and not look.composer
 
 
 class _Attempt:
-    """A draft on its way. ``fresh`` says that it was pasted just now into an empty composer."""
+    """A draft on its way."""
 
-    def __init__(self, draft: Draft, *, fresh: bool) -> None:
+    def __init__(self, draft: Draft) -> None:
         self.draft = draft
-        self.fresh = fresh
-        self.enters = 0
+        self.typing = draft.typing
+        # Those of this attempt; the row has the earlier ones.
+        self.pressed = 0
+        self.limit = 1 if self.typing.state is TypingState.UNSURE else ENTERS
         self.waited = 0.0
+        # Seconds since the picture was first seen to change.
+        self.moved: float | None = None
+        self.picture = self.typing.picture
         self.shown = False
         self.drafted: Look | None = None
         self.outcome: Outcome | None = None
@@ -86,50 +137,90 @@ class _Attempt:
     def judge(self, sight: Sight) -> bool:
         """Take in what a look shows; whether Enter is to be pressed now."""
         look = sight.look
+        self._compare(sight)
         if look.state in {ScreenState.GONE, ScreenState.SHELL}:
             self._end(look, Fate.UNSURE, f"{look.state}: {look.cue}")
-        elif self._is_drafted(look):
+        elif self.was_never_pasted(sight):
+            self._end(look, Fate.UNSURE, "the text was never pasted", stands=False)
+        elif self.is_drafted(sight):
             self.drafted = look
             return self._is_enter_due(look)
-        elif proof := self._proof(look):
+        elif proof := self.proof(look):
             self._end(look, Fate.SUBMITTED, proof)
         else:
             self._give_up_if_late(look)
         return False
 
+    def _compare(self, sight: Sight) -> None:
+        if (now := sight.digest) is None:
+            return
+        if self.picture is not None and now != self.picture and is_same_size(now, self.picture):
+            self.moved = self.moved or 0.0
+        self.picture = now
+
+    def was_never_pasted(self, sight: Sight) -> bool:
+        """Whether the pane shows that the process has died before the paste, which may be certain."""
+        pasted = None if sight.picture is None else sight.picture.last_paste
+        return pasted is not None and bool(self.typing.token) and pasted != self.typing.token
+
+    def is_drafted(self, sight: Sight) -> bool:
+        """Whether the composer holds the text and nothing else."""
+        look, text = sight.look, self.typing.text
+        if self.typing.program not in ("", sight.program):
+            return False
+        agent = self.draft.target.agent
+        if holds_only(look, text, agent, folded=self.draft.fresh):
+            return True
+        # A paste that an agent shows folded may be another's by now.
+        return (
+            self.typing.state is TypingState.TYPED
+            and self._was_pasted(sight)
+            and holds_only(look, text, agent, folded=True)
+            and _fits(look.composer, text)
+            and not self._is_in_transcript(look)
+        )
+
+    def _was_pasted(self, sight: Sight) -> bool:
+        picture = sight.picture
+        return picture is not None and picture.last_paste == self.typing.token
+
     def _give_up_if_late(self, look: Look) -> None:
         if look.composer and not self.shown:
             # What has just begun to show gets its time, however late that is.
             self.shown, self.waited = True, 0.0
-        empty = look.state in {ScreenState.REST, ScreenState.WORKING} and not look.composer
-        if self.waited >= (SLOW_SECONDS if empty and self.fresh else PROOF_SECONDS):
+        empty = _is_empty(look)
+        if self.waited < (SLOW_SECONDS if empty and self.draft.fresh else PROOF_SECONDS):
+            return
+        if not empty:
+            self._end(look, Fate.UNSURE, f"{look.state}: {look.cue}")
+        elif self.moved is None or self.moved >= PROOF_SECONDS:
+            # An agent that draws, and has shown the text before or has had the time for it, is not
+            # going to show it any more.
+            gone = self.drafted is not None or self.moved is not None
             missing = "the composer is empty and the text is not on the screen"
-            self._end(look, Fate.UNSURE, missing if empty else f"{look.state}: {look.cue}")
-
-    def _is_drafted(self, look: Look) -> bool:
-        draft = self.draft
-        if holds_only(look, draft.text, draft.target.agent, folded=self.fresh):
-            return True
-        # Whoever pasted it may have cut the bodies elsewhere than our settings do.
-        return not self.fresh and bool(draft.parts) and holds_cut(look, draft.parts)
+            self._end(look, Fate.UNSURE, missing, stands=not gone)
 
     def _is_enter_due(self, look: Look) -> bool:
-        if self.enters < ENTERS:
-            return self.enters == 0 or self.waited >= RETRY_SECONDS
+        again = bool(self.typing.enters + self.pressed)
+        # An agent that works may take it for its queue once; more would go into the turn.
+        if self.pressed < self.limit and not (again and look.state is not ScreenState.DRAFT):
+            return not again or self.waited >= RETRY_SECONDS
         if self.waited >= PROOF_SECONDS:
-            self._end(look, Fate.UNSURE, f"the text is still there after {ENTERS} Enters")
+            count = self.typing.enters + self.pressed
+            enters = "1 Enter" if count == 1 else f"{count} Enters"
+            self._end(look, Fate.UNSURE, f"the text is still there after {enters}")
         return False
 
-    def _proof(self, look: Look) -> str | None:
+    def proof(self, look: Look) -> str | None:
         """What shows that the text was submitted, if anything does."""
         match look.state:
             case _ if look.composer:
                 return None
             case ScreenState.REST | ScreenState.WORKING if self._is_in_transcript(look):
                 return "the composer is empty, the text is in the transcript"
-            case ScreenState.WORKING if self.enters:
+            case ScreenState.WORKING if self.pressed:
                 return "the composer is empty and the agent works"
-            case ScreenState.AWAITING if self.enters and self._has_marker(look):
+            case ScreenState.AWAITING if self._was_entered() and self._has_marker(look):
                 # The agent has read it, and asks already.
                 return "a question is open, the text is in the transcript"
         return None
@@ -137,38 +228,67 @@ class _Attempt:
     def _is_in_transcript(self, look: Look) -> bool:
         if self._has_marker(look):
             return True
-        if not self.enters or self.drafted is None:
+        text = self.typing.text
+        if not self._was_entered():
             return False
         # The composer has held the text before an Enter; long ones leave but their end in sight.
-        text = self.draft.text
-        return holds_end(look, text) or begins_with_end(look, text, self.drafted)
+        if holds_end(look, text):
+            return True
+        return self.drafted is not None and begins_with_end(look, text, self.drafted)
+
+    def _was_entered(self) -> bool:
+        return bool(self.typing.enters + self.pressed)
 
     def _has_marker(self, look: Look) -> bool:
         return bool(self.draft.marker) and holds_marker(look, self.draft.marker)
 
     def entered(self) -> None:
-        self.enters += 1
+        self.pressed += 1
         self.waited = 0.0
 
-    def _end(self, look: Look, fate: Fate, evidence: str) -> None:
-        self.outcome = Outcome(fate=fate, evidence=evidence, screen=look.state)
+    def wait(self, seconds: float) -> None:
+        """So much time has gone by since the last look."""
+        self.waited += seconds
+        if self.moved is not None:
+            self.moved += seconds
+
+    def _end(self, look: Look, fate: Fate, evidence: str, *, stands: bool = True) -> None:
+        stands = stands and fate is Fate.UNSURE and look.state is not ScreenState.GONE
+        self.outcome = Outcome(
+            fate=fate,
+            evidence=evidence,
+            screen=look.state,
+            # Empty where nobody could look: then no picture counts as another one.
+            picture=(self.picture or "") if stands else None,
+        )
+
+
+def _fits(placeholder: str, text: str) -> bool:
+    """Whether the placeholder of a folded paste can be that of ``text``: agents count its line
+    breaks, its lines or its characters, and name that number last."""
+    numbers = re.findall("[0-9]+", placeholder)
+    breaks = text.count("\n")
+    return bool(numbers) and int(numbers[-1]) in {breaks, breaks + 1, len(text)}
 
 
 def type_and_submit(
     mux: Multiplexer,
-    drafts: Mapping[str, Draft],
+    drafts: Sequence[Draft],
     *,
+    entering: Callable[[list[Draft]], None],
     sleep: Callable[[float], None] = time.sleep,
 ) -> Iterator[dict[str, Outcome]]:
     """Type each draft into its pane, side by side; the outcomes by pane, those of one look
-    together and as soon as they are known.
+    together and as soon as they are known. ``entering`` is told of each Enter before it.
 
-    The caller holds the panes' locks and has just found them at rest.
+    The caller holds the panes' locks, has just found them at rest, and has noted the texts.
     """
+    typed = {draft.target.pane: draft.typing for draft in drafts}
     failed = mux.paste(
-        {pane: draft.text for pane, draft in drafts.items()},
-        {pane: draft.program for pane, draft in drafts.items()},
-        {pane: draft.processes for pane, draft in drafts.items()},
+        {pane: typing.text for pane, typing in typed.items()},
+        {pane: typing.program for pane, typing in typed.items()},
+        {draft.target.pane: draft.processes for draft in drafts},
+        {pane: typing.token for pane, typing in typed.items()},
     )
     refused = {
         pane: Outcome(fate=Fate.REFUSED, evidence=str(error), gone=isinstance(error, PaneGoneError))
@@ -177,30 +297,28 @@ def type_and_submit(
     }
     if refused:
         yield refused
-    typed = [draft for pane, draft in drafts.items() if pane not in refused]
-    if typed:
+    going = [draft for draft in drafts if draft.target.pane not in refused]
+    if going:
         sleep(PASTE_SECONDS)
-    yield from submit(mux, typed, sleep=sleep)
+    yield from submit(mux, going, entering=entering, sleep=sleep)
 
 
 def submit(
     mux: Multiplexer,
-    drafts: list[Draft],
+    drafts: Sequence[Draft],
     *,
-    fresh: bool = True,
+    entering: Callable[[list[Draft]], None],
     sleep: Callable[[float], None] = time.sleep,
 ) -> Iterator[dict[str, Outcome]]:
-    """Press Enter on drafts that were pasted, each as often as the looks call for it.
-
-    ``fresh`` as opposed to those of another process, which may not even have come to the paste.
-    """
-    going = [_Attempt(draft, fresh=fresh) for draft in drafts]
+    """Press Enter on drafts that were pasted, each as often as the looks call for it."""
+    going = [_Attempt(draft) for draft in drafts]
     while going:
         began = time.monotonic()
         seen = look_at(mux, [each.draft.target for each in going])
         took = time.monotonic() - began
         ready = [each for each in going if each.judge(seen[each.draft.target.pane])]
         if ready:
+            entering([each.draft for each in ready])
             # A failure to press shows as text that stays; the next look decides.
             mux.enter([each.draft.target.pane for each in ready])
             for each in ready:
@@ -212,7 +330,6 @@ def submit(
         if going:
             sleep(LOOK_SECONDS)
         for each in going:
-            each.waited += LOOK_SECONDS
             # A server that hangs takes seconds to say so, and others wait for the panes.
-            if seen[each.draft.target.pane].unreachable:
-                each.waited += took
+            unreachable = seen[each.draft.target.pane].unreachable
+            each.wait(LOOK_SECONDS + (took if unreachable else 0.0))

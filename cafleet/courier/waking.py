@@ -6,8 +6,9 @@ from collections.abc import Callable, Sequence
 from datetime import datetime
 
 from cafleet import clock
-from cafleet.broker import fleets, members, messages, monitor, placements
+from cafleet.broker import fleets, members, messages, monitor, placements, typings
 from cafleet.courier.halting import Halt
+from cafleet.courier.ledger import Ledger
 from cafleet.courier.looking import (
     Sight,
     Target,
@@ -19,9 +20,16 @@ from cafleet.courier.looking import (
 )
 from cafleet.courier.payloads import Watched, wake_line
 from cafleet.courier.reports import Reports
-from cafleet.courier.submission import Draft, Fate, type_and_submit
+from cafleet.courier.submission import Draft, Fate
 from cafleet.panes import multiplexer, pane_lock
-from cafleet.records import MemberKind, MemberRecord, ScreenState
+from cafleet.records import (
+    PANE_LOCKED,
+    TEXT_UNSHOWN,
+    MemberKind,
+    MemberRecord,
+    ScreenState,
+    TypingKind,
+)
 from cafleet.store import Connection
 
 
@@ -40,19 +48,19 @@ class Waker:
         self._reports = reports
         self._now = now
         self._halt = halt or Halt()
-        self._unrecorded: datetime | None = None
 
     def wake(self, conn: Connection) -> tuple[int, int] | None:
         """Wake the active monitor if it rests: its id, and of how many members it was told.
 
-        ``None`` if no wake went out. A wake is on record only once it was seen to be submitted.
+        ``None`` if no wake was seen to land. One that nothing proves is on record as a try, and why
+        one waits is on record too. A wake that was left half typed is settled first; the next is
+        for another time.
 
         Raises:
             MultiplexerError: the monitor's pane could not be locked.
             DatabaseError: the database failed.
             HaltedError: the loop ends.
         """
-        self._record(conn)
         active, damage = members.list_readable(conn, fleet_id=self._fleet_id)
         for text in damage:
             self._reports.trouble(text, text)
@@ -61,38 +69,72 @@ class Waker:
         database_id = fleets.database_id(conn)
         target = None if watcher is None else target_of(watcher, database_id)
         if target is None:
+            self._wait(conn, "there is no monitor with a pane")
+            return None
+        if not any(map(_is_watched, active)):
+            self._wait(conn, "there are no members to check")
             return None
         mux = multiplexer(target.backend, target.socket)
         with pane_lock(target.socket, target.pane):
+            ledger = Ledger(conn, mux, now=self._now)
+            standing = ledger.settle([target], sleep=self._halt.rest)
+            if target.pane in standing.held_back:
+                self._wait(conn, TEXT_UNSHOWN)
+            if target.pane in standing.held_back | standing.pursued:
+                return None
             sight = look_for_rest(mux, [target], sleep=self._halt.rest)[target.pane]
             if not is_at_rest(sight):
                 self._skip(conn, target, sight)
                 return None
             self._reports.mended("monitor")
             watched, director = self._watch(conn, active, database_id)
-            line = wake_line(self._fleet_id, watched, director)
-            draft = Draft(
-                target=target, text=line, program=sight.program, processes=sight.processes
+            intent = typings.Intent(
+                member_id=target.member_id,
+                kind=TypingKind.WAKE,
+                pane=target.pane,
+                program=sight.program,
+                picture=sight.digest,
+                text=wake_line(self._fleet_id, watched, director),
             )
             with self._halt.typing():
-                [outcomes] = type_and_submit(mux, {target.pane: draft})
-                outcome = outcomes[target.pane]
-                self._remember(conn, target, outcome.screen)
-                if outcome.fate is not Fate.SUBMITTED:
-                    self._reports.trouble(
-                        "wake",
-                        f"the wake of monitor {target.member_id} did not land: {outcome.evidence}",
-                    )
+                if not self._type(conn, ledger, target, intent, sight):
                     return None
-                self._reports.mended("wake")
-                self._unrecorded = self._now()
-                self._record(conn)
         return target.member_id, len(watched)
+
+    def _type(
+        self,
+        conn: Connection,
+        ledger: Ledger,
+        target: Target,
+        intent: typings.Intent,
+        sight: Sight,
+    ) -> bool:
+        """Type a wake; whether it landed."""
+        typing = typings.begin(conn, intent, now=self._now())
+        if typing is None:
+            self._wait(conn, PANE_LOCKED)
+            return False
+        draft = Draft(target=target, typing=typing, processes=sight.processes)
+        [outcomes] = ledger.type([draft])
+        outcome = outcomes[target.pane]
+        if outcome.fate is Fate.SUBMITTED:
+            self._reports.mended("wake")
+            return True
+        if outcome.fate is Fate.REFUSED:
+            self._wait(conn, outcome.evidence)
+        self._reports.trouble(
+            "wake", f"the wake of monitor {target.member_id} did not land: {outcome.evidence}"
+        )
+        return False
+
+    def _wait(self, conn: Connection, reason: str) -> None:
+        monitor.note_wake_waits(conn, fleet_id=self._fleet_id, reason=reason)
 
     def _skip(self, conn: Connection, target: Target, sight: Sight) -> None:
         """Keep the look for the roster; one that no wake will ever reach is told of."""
         state = sight.look.state
         self._remember(conn, target, state)
+        self._wait(conn, sight.reason)
         if state in {ScreenState.GONE, ScreenState.SHELL}:
             self._reports.trouble(
                 "monitor",
@@ -100,16 +142,9 @@ class Waker:
                 f"create another with `cafleet member create --role monitor`",
             )
 
-    def _remember(self, conn: Connection, target: Target, screen: ScreenState | None) -> None:
-        if screen is not None:
-            looks = {target.member_id: screen}
-            placements.record_looks(conn, looks=looks, moves={}, now=self._now())
-
-    def _record(self, conn: Connection) -> None:
-        """Note a wake that went out; one that the database refused to note is not sent again."""
-        if self._unrecorded is not None:
-            monitor.record_wake(conn, fleet_id=self._fleet_id, now=self._unrecorded)
-            self._unrecorded = None
+    def _remember(self, conn: Connection, target: Target, screen: ScreenState) -> None:
+        looks = {target.member_id: screen}
+        placements.record_looks(conn, looks=looks, moves={}, now=self._now())
 
     def _watch(
         self, conn: Connection, active: Sequence[MemberRecord], database_id: str
@@ -122,11 +157,7 @@ class Waker:
             )
             for member in active
         }
-        ordinary = [
-            shown[member.member_id]
-            for member in active
-            if member.kind is MemberKind.MEMBER and member.placement is not None
-        ]
+        ordinary = [shown[member.member_id] for member in active if _is_watched(member)]
         director = next((each for each in active if each.kind is MemberKind.DIRECTOR), None)
         if director is None:
             self._reports.trouble(
@@ -160,3 +191,8 @@ class Waker:
             screen=None if sight is None else sight.look.state,
             seconds=max(0, seconds or 0),
         )
+
+
+def _is_watched(member: MemberRecord) -> bool:
+    """Whether the monitor is to check the member: an ordinary one that has a placement."""
+    return member.kind is MemberKind.MEMBER and member.placement is not None

@@ -131,14 +131,15 @@ class Worker(threading.Thread):
     def _begin(self, rows: Sequence[OwingRow]) -> None:
         """Start a pass for each server that has members who are due.
 
-        Those whose last notice was left half typed are apart: that may take seconds to settle.
+        Those in whose panes an earlier text was left are apart: that may take seconds to settle.
         """
         now = time.monotonic()
-        passes: dict[tuple[str | None, int], list[OwingRow]] = {}
+        passes: dict[tuple[str | None, bool], list[OwingRow]] = {}
         for row in self._schedule.due(rows, now):
             if row.member_id not in self._busy:
                 self._schedule.begin(row, now)
-                passes.setdefault((row.mux_socket, row.typed), []).append(row)
+                left = bool(row.typed or row.unsure)
+                passes.setdefault((row.mux_socket, left), []).append(row)
         for here in passes.values():
             self._busy.update(row.member_id for row in here)
             threading.Thread(target=self._deliver, args=(here,), daemon=True).start()

@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import msgspec
 
-from cafleet.broker import members
+from cafleet import clock
+from cafleet.broker import members, typings
+from cafleet.courier.ledger import Ledger
 from cafleet.courier.looking import Sight, Target, is_at_rest, look_for_rest
 from cafleet.courier.payloads import poll_request
-from cafleet.courier.submission import Draft, Fate, type_and_submit
+from cafleet.courier.submission import Draft, Fate
 from cafleet.errors import MultiplexerError, UsageError
 from cafleet.operations.reaching import gone, pane_target, placed_target
 from cafleet.panes import multiplexer, pane_lock
-from cafleet.records import ScreenState
+from cafleet.records import PANE_LOCKED, TEXT_UNSHOWN, ScreenState, TypingKind
 from cafleet.store import Connection
 from cafleet.texts import is_blank
 
@@ -53,7 +55,7 @@ def prompt_member(conn: Connection, *, member_id: int, text: str, shell: bool) -
         raise UsageError("the text has control characters; leave them out")
     line = f"! {text.strip()}" if shell else text.strip()
     target = pane_target(conn, member_id=member_id)
-    _type(conn, target, line)
+    _type(conn, target, TypingKind.PROMPT, line)
     return Typed(member_id=member_id, pane_id=target.pane, text=line, shell=shell)
 
 
@@ -71,25 +73,34 @@ def ping_member(conn: Connection, *, member_id: int) -> Ping:
         )
     reason = None
     try:
-        _type(conn, target, poll_request(member_id))
+        _type(conn, target, TypingKind.PING, poll_request(member_id))
     except NotAtRestError as error:
         reason = error.message
     return Ping(member_id=member_id, pane_id=target.pane, skipped=reason is not None, reason=reason)
 
 
-def _type(conn: Connection, target: Target, line: str) -> None:
+def _type(conn: Connection, target: Target, kind: TypingKind, line: str) -> None:
     mux = multiplexer(target.backend, target.socket)
     with pane_lock(target.socket, target.pane):
+        ledger = Ledger(conn, mux)
+        if target.pane in ledger.settle([target]).held_back:
+            raise _not_at_rest(target, TEXT_UNSHOWN)
         sight = look_for_rest(mux, [target])[target.pane]
         if not is_at_rest(sight):
             raise _refusal(conn, target, sight)
-        draft = Draft(
-            target=target,
-            text=f"{line.rstrip()} ",
+        intent = typings.Intent(
+            member_id=target.member_id,
+            kind=kind,
+            pane=target.pane,
             program=sight.program,
-            processes=sight.processes,
+            picture=sight.digest,
+            text=f"{line.rstrip()} ",
         )
-        [outcomes] = type_and_submit(mux, {target.pane: draft})
+        typing = typings.begin(conn, intent, now=clock.utc_now())
+        if typing is None:
+            raise _not_at_rest(target, PANE_LOCKED)
+        draft = Draft(target=target, typing=typing, processes=sight.processes)
+        [outcomes] = ledger.type([draft])
     outcome = outcomes[target.pane]
     if outcome.fate is Fate.REFUSED:
         raise MultiplexerError(f"nothing was typed into pane {target.pane} ({outcome.evidence})")
@@ -105,6 +116,10 @@ def _refusal(conn: Connection, target: Target, sight: Sight) -> MultiplexerError
         return MultiplexerError(sight.reason)
     if sight.look.state is ScreenState.GONE:
         return gone(conn, target, sight)
+    return _not_at_rest(target, sight.reason)
+
+
+def _not_at_rest(target: Target, reason: str) -> NotAtRestError:
     return NotAtRestError(
-        f"member {target.member_id} is not at rest ({sight.reason}), nothing was typed; try again later"
+        f"member {target.member_id} is not at rest ({reason}), nothing was typed; try again later"
     )

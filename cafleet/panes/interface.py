@@ -158,13 +158,15 @@ class Multiplexer(Protocol):
         texts: Mapping[str, str],
         programs: Mapping[str, str] | None = None,
         processes: Mapping[str, Sequence[Process]] | None = None,
+        tokens: Mapping[str, str] | None = None,
     ) -> dict[str, MultiplexerError]:
         """Hand each pane its text as a paste, exactly as it is; only failures are returned.
 
         A pane that is dead, takes no input, runs another program than the one that ``programs`` has
         for it (``command`` in a picture), or has not all of its ``processes`` in the foreground any
-        more, is a failure and gets nothing. After a MultiplexerTimeoutError the text may have arrived
-        or not, after any other it has not.
+        more, is a failure and gets nothing. The call that pastes also writes the pane's of ``tokens``
+        (letters and digits) on it, as ``last_paste``. After a MultiplexerTimeoutError the text may have
+        arrived or not, after any other it has not.
         """
         ...
 

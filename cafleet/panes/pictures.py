@@ -11,6 +11,7 @@ from cafleet.panes.sgr import only_sgr
 from cafleet.screens import Picture, Process
 
 TAG_OPTION = "@cafleet"
+PASTE_OPTION = "@cafleet_paste"
 
 _NAMES = (
     "session_name",
@@ -27,6 +28,7 @@ _NAMES = (
     "pane_tty",
     "pid",
     TAG_OPTION,
+    PASTE_OPTION,
 )
 
 
@@ -74,4 +76,5 @@ def _picture(reply: Reply, foreground: tuple[Process, ...] | None) -> Picture:
         input_off=values["pane_input_off"] == "1",
         pid=_number(values["pane_pid"]),
         foreground=foreground,
+        last_paste=values[PASTE_OPTION],
     )

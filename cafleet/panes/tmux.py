@@ -102,8 +102,9 @@ class Tmux:
         texts: Mapping[str, str],
         programs: Mapping[str, str] | None = None,
         processes: Mapping[str, Sequence[Process]] | None = None,
+        tokens: Mapping[str, str] | None = None,
     ) -> dict[str, MultiplexerError]:
-        return typist.paste(self._socket, texts, programs or {}, processes or {})
+        return typist.paste(self._socket, texts, programs or {}, processes or {}, tokens or {})
 
     def enter(self, panes: Sequence[str]) -> dict[str, MultiplexerError]:
         return typist.enter(self._socket, panes)

@@ -21,6 +21,7 @@ import threading
 from collections.abc import Mapping, Sequence
 
 from cafleet.errors import MultiplexerError, MultiplexerTimeoutError, PaneGoneError
+from cafleet.panes.pictures import PASTE_OPTION
 from cafleet.panes.processes import is_in_foreground
 from cafleet.panes.runner import run
 from cafleet.panes.script import Reply, ask, is_pane_id, pane_gone
@@ -44,12 +45,14 @@ def paste(
     texts: Mapping[str, str],
     programs: Mapping[str, str],
     processes: Mapping[str, Sequence[Process]],
+    tokens: Mapping[str, str],
 ) -> dict[str, MultiplexerError]:
     """Paste each pane's text into it; returns the failures.
 
     ``programs`` are those that run in the panes, and ``processes`` those that have to be in their
-    foreground, where that is known. An empty text is no paste at
-    all, and so no failure. A text with a lone surrogate is refused, since no bytes stand for it.
+    foreground, where that is known. Each pane's token is written on it in the same breath: whoever
+    comes after a crash can tell whether the paste was made. An empty text is no paste at all, and so
+    no failure. A text with a lone surrogate is refused, since no bytes stand for it.
     """
     failed: dict[str, MultiplexerError] = {}
     data: dict[str, bytes] = {}
@@ -75,11 +78,15 @@ def paste(
         then=lambda pane: _guarded(
             pane,
             _condition(programs.get(pane, "")) if pane in there else _NEVER,
-            f"paste-buffer -p -r -d -b {buffers[pane]} -t {pane}",
+            f"{_note(pane, tokens.get(pane, ''))}paste-buffer -p -r -d -b {buffers[pane]} -t {pane}",
             f"delete-buffer -b {buffers[pane]}",
         ),
     )
     return failed | _refusals(replies)
+
+
+def _note(pane: str, token: str) -> str:
+    return f"set-option -p -t {pane} {PASTE_OPTION} {token} ; " if token.isalnum() else ""
 
 
 def _condition(program: str) -> str:

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from cafleet.operations.prospects import Prospect
 from cafleet.present.visible import visible
-from cafleet.records import DeliveryState, MessageRecord, MessageType, ScreenState
+from cafleet.records import TEXT_UNSHOWN, DeliveryState, MessageRecord, MessageType, ScreenState
 
 _LEFT = "The recipient has left: there is nobody to notify."
 _NO_COURIER = (
@@ -29,8 +29,9 @@ _NEXT = {
     DeliveryState.SUBMITTED: "The agent has the notice; the recipient has not polled yet.",
     DeliveryState.UNSURE: (
         "It was typed and nothing proves that it was submitted, so it is never typed again; the message "
-        "waits to be polled. Look with `cafleet member capture {member}`: a notice that still stands in "
-        "the composer holds up all others until somebody presses Enter on it or clears it there."
+        "waits to be polled. Look with `cafleet member capture {member}`: a notice that "
+        "still stands in the composer holds up all others. If it stands there alone, the courier presses "
+        "Enter on it as soon as the pane changes; if other text stands with it, submit or clear it there."
     ),
     DeliveryState.SEEN: "The recipient has read it; nothing is left to do.",
 }
@@ -45,6 +46,11 @@ _URGENT = (
 _LOCKED = (
     "It is tried again with the next pass; if it stays so, a process that was stopped may hold the lock "
     "{lock_file}: let it go on, or end it."
+)
+_UNSHOWN = (
+    "The pane has not changed since an earlier text was typed, so the agent may hang with that text on "
+    "its way; this one is typed when the pane shows anything new. Look with `cafleet member capture "
+    "{member}`, and let a stopped agent go on."
 )
 _HELD = {
     ScreenState.WORKING: (
@@ -111,6 +117,8 @@ def _advice(prospect: Prospect) -> str:
 def _held(prospect: Prospect) -> str:
     if prospect.lock_file is not None:
         return _LOCKED
+    if prospect.line.reason == TEXT_UNSHOWN:
+        return _UNSHOWN
     looked = (prospect.line.reason or "").partition(":")[0]
     if looked == ScreenState.WORKING and prospect.urgent:
         return _URGENT

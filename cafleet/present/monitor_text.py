@@ -8,14 +8,21 @@ from collections.abc import Sequence
 from cafleet.present.cells import ABSENT, name_cell
 from cafleet.present.visible import visible, visible_body
 from cafleet.present.wire import MonitorStatusWire, OwedWire, ScanWire, StoppedWire
+from cafleet.records import WakeOutcome
 
 _NO_PANE = "—"
 # So many owed notices are told one by one, the oldest.
 _OLDEST = 10
 
 
-def status(outcome: MonitorStatusWire) -> str:
-    """The loop's health, a line each, then how much is owed to whom, and the oldest ten of it."""
+def status(outcome: MonitorStatusWire, wake_reason: str | None = None) -> str:
+    """The loop's health, a line each, then how much is owed to whom, and the oldest ten of it.
+
+    ``wake_reason`` says why a wake is unproven.
+    """
+    wake = outcome.wake_outcome
+    if wake == WakeOutcome.UNPROVEN and wake_reason is not None:
+        wake = f"{wake}: {wake_reason}"
     rows = [f"fleet {outcome.fleet_id}: {'running' if outcome.running else 'not running'}"]
     rows += [
         f"{name}: {ABSENT if value is None else visible(str(value))}"
@@ -26,6 +33,9 @@ def status(outcome: MonitorStatusWire) -> str:
             ("tick_seconds", outcome.tick_seconds),
             ("wake_interval_seconds", outcome.wake_interval_seconds),
             ("last_wake_at", outcome.last_wake_at),
+            ("wake_attempted_at", outcome.wake_attempted_at),
+            ("wake_attempts", outcome.wake_attempts),
+            ("wake_outcome", wake),
             ("owed", len(outcome.owed)),
             ("unsure", len(outcome.unsure)),
         )

@@ -26,6 +26,7 @@ from cafleet.records import (
     MessageType,
     MonitorRuntime,
     ScreenState,
+    WakeOutcome,
 )
 
 
@@ -180,7 +181,11 @@ class OwedWire(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class MonitorStatusWire(msgspec.Struct, frozen=True, kw_only=True):
-    """Process id and times are null while no loop is live; tick and interval keep the row's."""
+    """Process id and times are null while no loop is live; tick and interval keep the row's.
+
+    ``wake_attempts`` counts the wakes in a row that nothing proves. ``wake_outcome`` is ``landed``,
+    ``unproven`` or ``waiting: <why>``.
+    """
 
     fleet_id: int
     running: bool
@@ -192,6 +197,9 @@ class MonitorStatusWire(msgspec.Struct, frozen=True, kw_only=True):
     last_wake_at: str | None
     owed: list[OwedWire]
     unsure: list[OwedWire]
+    wake_attempted_at: str | None
+    wake_attempts: int
+    wake_outcome: str | None
 
 
 class StoppedWire(msgspec.Struct, frozen=True, kw_only=True):
@@ -283,7 +291,18 @@ def monitor_status(
         last_wake_at=None if runtime is None else runtime.last_wake_at,
         owed=shaped_all(owed, OwedWire),
         unsure=shaped_all(unsure, OwedWire),
+        wake_attempted_at=None if runtime is None else runtime.wake_attempted_at,
+        wake_attempts=0 if runtime is None else runtime.wake_attempts,
+        wake_outcome=_wake_outcome(runtime),
     )
+
+
+def _wake_outcome(runtime: MonitorRuntime | None) -> str | None:
+    if runtime is None or runtime.wake_outcome is None:
+        return None
+    if runtime.wake_outcome is WakeOutcome.WAITING and runtime.wake_reason is not None:
+        return f"{runtime.wake_outcome.value}: {runtime.wake_reason}"
+    return runtime.wake_outcome.value
 
 
 def life(message: MessageRecord, lines: list[LifeLine]) -> WhyWire | SummaryWhyWire:

@@ -16,6 +16,7 @@ from cafleet.records import (
     CodingAgent,
     DeliveryState,
     ScreenState,
+    TypingKind,
 )
 from cafleet.store.access import change, id_list, many, one, scalar
 from cafleet.store.rows import (
@@ -54,11 +55,13 @@ from cafleet.store.rows import (
     StoredReservationRow,
     StoredWaitRow,
     TrackedMessageRow,
+    TypingMessageRow,
+    TypingRow,
     WaitRow,
     WakeTargetRow,
 )
 
-SCHEMA_VERSION = 16
+SCHEMA_VERSION = 17
 
 
 def list_alembic_revisions(
@@ -1627,7 +1630,8 @@ def settle_typed_deliveries(
     message_ids: Sequence[int],
     delivery_state: DeliveryState,
 ) -> int:
-    """What the look after the typing has shown: submitted or unsure.
+    """What the look after the typing has shown. Later evidence can still make an unsure one
+    submitted.
 
     Source: sql/queries/messages.sql:532, by primary key.
     """
@@ -1650,7 +1654,7 @@ def list_unseen(
     """Which of these deliveries are not yet known to have been seen by their recipient. One that
     is being typed is left to the pass that types it.
 
-    Source: sql/queries/messages.sql:542, by primary key.
+    Source: sql/queries/messages.sql:545, by primary key.
     """
     return many(
         conn,
@@ -1670,7 +1674,7 @@ def list_acknowledged(
 ) -> list[MessageIdRow]:
     """Which of these deliveries their recipient has acknowledged, so that it must have seen them.
 
-    Source: sql/queries/messages.sql:559, by primary key.
+    Source: sql/queries/messages.sql:562, by primary key.
     """
     return many(
         conn,
@@ -1690,7 +1694,7 @@ def mark_deliveries_seen(
 ) -> int:
     """Their recipient has polled or acknowledged them: final.
 
-    Source: sql/queries/messages.sql:571, by primary key.
+    Source: sql/queries/messages.sql:574, by primary key.
     """
     return change(
         conn,
@@ -1709,7 +1713,7 @@ def mark_deliveries_void(
 ) -> int:
     """Their recipient has left: no notice is due any more.
 
-    Source: sql/queries/messages.sql:582, by primary key.
+    Source: sql/queries/messages.sql:585, by primary key.
     """
     return change(
         conn,
@@ -1726,12 +1730,13 @@ def list_owing(
     *,
     fleet_id: int,
 ) -> list[OwingRow]:
-    """Which active members of a fleet have a pane and are owed notices; `untried` tells whether
-    one of them was not looked for yet, `typed` whether one was being typed, `pressing` whether
-    one is urgent, `unreachable` whether there is nothing but unreachable ones. One of unknown
-    status is among them: its pass tells of it.
+    """Which active members of a fleet have a pane and are owed notices, or have a text in it that
+    is not settled; `untried` tells whether one of the notices was not looked for yet, `typed`
+    whether something was being typed, `unsure` whether a text may still stand in the pane,
+    `pressing` whether a notice is urgent, `unreachable` whether there is nothing but
+    unreachable ones. One of unknown status is among them: its pass tells of it.
 
-    Source: sql/queries/messages.sql:592, by idx_members_fleet_status, idx_messages_owed,
+    Source: sql/queries/messages.sql:595, by idx_members_fleet_status, idx_messages_owed,
     primary key.
     """
     return many(
@@ -1753,7 +1758,7 @@ def list_fleet_owed_ids(
     """Every delivery whose notice is still owed to an active member of a fleet, or to one of a
     status that nobody knows.
 
-    Source: sql/queries/messages.sql:620, by idx_members_fleet_status, idx_messages_owed.
+    Source: sql/queries/messages.sql:629, by idx_members_fleet_status, idx_messages_owed.
     """
     return many(
         conn,
@@ -1774,7 +1779,7 @@ def list_fleet_unsure_ids(
     """Every delivery of which it is not known whether its notice has reached an active member of a
     fleet.
 
-    Source: sql/queries/messages.sql:636, by idx_members_fleet_status, idx_messages_unsure.
+    Source: sql/queries/messages.sql:645, by idx_members_fleet_status, idx_messages_unsure.
     """
     return many(
         conn,
@@ -1796,7 +1801,7 @@ def list_stored_messages(
 ) -> list[StoredMessageRow]:
     """Every row with every column, a page at a time: what `cafleet db check` decodes.
 
-    Source: sql/queries/messages.sql:651, by primary key.
+    Source: sql/queries/messages.sql:660, by primary key.
     """
     return many(
         conn,
@@ -1820,7 +1825,7 @@ def list_message_faults(
     """The messages among these ids that break a rule, each with the first one that it breaks. A
     sender need not exist: history outlives it. What was there before schema 9 has no events.
 
-    Source: sql/queries/messages.sql:674, by idx_delivery_events_message, idx_messages_origin,
+    Source: sql/queries/messages.sql:683, by idx_delivery_events_message, idx_messages_origin,
     primary key.
     """
     return many(
@@ -1866,7 +1871,7 @@ def upsert_monitor_claim(
 ) -> int:
     """Take the loop of a fleet. The last wake is kept; a pending request and a stop end with it.
 
-    Source: sql/queries/monitor_runtime.sql:19.
+    Source: sql/queries/monitor_runtime.sql:23.
     """
     return change(
         conn,
@@ -1893,7 +1898,7 @@ def set_monitor_heartbeat(
     """The loop is alive; 0 rows tell it that another has taken over. Why started_at: process ids
     are given out again, and two namespaces have the same ones.
 
-    Source: sql/queries/monitor_runtime.sql:41, by primary key.
+    Source: sql/queries/monitor_runtime.sql:45, by primary key.
     """
     return change(
         conn,
@@ -1917,7 +1922,7 @@ def set_monitor_unclaimed(
 ) -> int:
     """The loop ends; only its owner may say so, and the rest of the row stays.
 
-    Source: sql/queries/monitor_runtime.sql:50, by primary key.
+    Source: sql/queries/monitor_runtime.sql:54, by primary key.
     """
     return change(
         conn,
@@ -1931,23 +1936,70 @@ def set_monitor_unclaimed(
     )
 
 
-def set_monitor_wake(
+def set_monitor_wake_landed(
     conn: Connection,
     *,
-    fleet_id: int,
+    member_id: int,
+    attempted_at: str,
     now: str,
 ) -> int:
-    """A wake went out; the request that may have asked for it is answered by the same write.
+    """A wake went out and was seen to be submitted, which answers the request for one.
 
-    Source: sql/queries/monitor_runtime.sql:58, by primary key.
+    Source: sql/queries/monitor_runtime.sql:62, by primary key.
     """
     return change(
         conn,
         "monitor_runtime",
-        "set_monitor_wake",
+        "set_monitor_wake_landed",
+        {
+            "member_id": member_id,
+            "attempted_at": attempted_at,
+            "now": now,
+        },
+    )
+
+
+def set_monitor_wake_unproven(
+    conn: Connection,
+    *,
+    member_id: int,
+    attempted_at: str,
+    reason: str,
+) -> int:
+    """A wake was typed and nothing proves that it was submitted. It answers the request for one,
+    and is one more try in a row.
+
+    Source: sql/queries/monitor_runtime.sql:81, by primary key.
+    """
+    return change(
+        conn,
+        "monitor_runtime",
+        "set_monitor_wake_unproven",
+        {
+            "member_id": member_id,
+            "attempted_at": attempted_at,
+            "reason": reason,
+        },
+    )
+
+
+def set_monitor_wake_waiting(
+    conn: Connection,
+    *,
+    fleet_id: int,
+    reason: str,
+) -> int:
+    """A wake is due and was not typed; 0 rows where that is known already.
+
+    Source: sql/queries/monitor_runtime.sql:100, by primary key.
+    """
+    return change(
+        conn,
+        "monitor_runtime",
+        "set_monitor_wake_waiting",
         {
             "fleet_id": fleet_id,
-            "now": now,
+            "reason": reason,
         },
     )
 
@@ -1960,7 +2012,7 @@ def set_monitor_interval(
 ) -> int:
     """Seconds between wakes, 0 for none; 0 rows when the loop never ran.
 
-    Source: sql/queries/monitor_runtime.sql:66, by primary key.
+    Source: sql/queries/monitor_runtime.sql:108, by primary key.
     """
     return change(
         conn,
@@ -1981,7 +2033,7 @@ def set_monitor_wake_request(
 ) -> int:
     """Ask for a wake now; a second request before the wake changes only its time.
 
-    Source: sql/queries/monitor_runtime.sql:74, by primary key.
+    Source: sql/queries/monitor_runtime.sql:116, by primary key.
     """
     return change(
         conn,
@@ -2001,7 +2053,7 @@ def delete_monitor_runtime(
 ) -> int:
     """A deleted fleet has no loop.
 
-    Source: sql/queries/monitor_runtime.sql:82, by primary key.
+    Source: sql/queries/monitor_runtime.sql:124, by primary key.
     """
     return change(
         conn,
@@ -2021,7 +2073,7 @@ def upsert_monitor_stop(
 ) -> int:
     """Ask the loop to end, and keep others from starting one until it is run by hand.
 
-    Source: sql/queries/monitor_runtime.sql:89.
+    Source: sql/queries/monitor_runtime.sql:131.
     """
     return change(
         conn,
@@ -2043,7 +2095,7 @@ def list_stored_monitor_runtime(
 ) -> list[MonitorRuntimeRow]:
     """Every row with every column, a page at a time: what `cafleet db check` decodes.
 
-    Source: sql/queries/monitor_runtime.sql:97, by primary key.
+    Source: sql/queries/monitor_runtime.sql:139, by primary key.
     """
     return many(
         conn,
@@ -2067,7 +2119,7 @@ def list_monitor_runtime_faults(
     """The loops among these fleets whose claim is there by halves: what makes and clears it takes
     all.
 
-    Source: sql/queries/monitor_runtime.sql:117, by primary key.
+    Source: sql/queries/monitor_runtime.sql:163, by primary key.
     """
     return many(
         conn,
@@ -2258,6 +2310,236 @@ def list_schema_objects(
         "list_schema_objects",
         SchemaObjectRow,
         {},
+    )
+
+
+def insert_typing_messages(
+    conn: Connection,
+    *,
+    member_id: int,
+    message_ids: Sequence[int],
+) -> int:
+    """The messages of which the text that is about to be pasted into a member's pane tells.
+
+    Source: sql/queries/typing_messages.sql:1.
+    """
+    return change(
+        conn,
+        "typing_messages",
+        "insert_typing_messages",
+        {
+            "member_id": member_id,
+            "message_ids": id_list(message_ids),
+        },
+    )
+
+
+def list_typing_messages(
+    conn: Connection,
+    *,
+    member_ids: Sequence[int],
+) -> list[TypingMessageRow]:
+    """The messages of which the texts in some members' panes tell.
+
+    Source: sql/queries/typing_messages.sql:10, by idx_typing_messages_member.
+    """
+    return many(
+        conn,
+        "typing_messages",
+        "list_typing_messages",
+        TypingMessageRow,
+        {
+            "member_ids": id_list(member_ids),
+        },
+    )
+
+
+def list_stored_typing_messages(
+    conn: Connection,
+    *,
+    after_id: int,
+    until_id: int,
+    limit: int,
+) -> list[TypingMessageRow]:
+    """Every row with every column, a page at a time: what `cafleet db check` decodes.
+
+    Source: sql/queries/typing_messages.sql:23, by primary key.
+    """
+    return many(
+        conn,
+        "typing_messages",
+        "list_stored_typing_messages",
+        TypingMessageRow,
+        {
+            "after_id": after_id,
+            "until_id": until_id,
+            "limit": limit,
+        },
+    )
+
+
+def insert_typing(
+    conn: Connection,
+    *,
+    member_id: int,
+    kind: TypingKind,
+    text: str,
+    marker: str | None,
+    mux_pane_id: str,
+    program: str,
+    token: str,
+    picture: str | None,
+    now: str,
+) -> TypingRow | None:
+    """A text that is about to be pasted into a member's pane.
+
+    Source: sql/queries/typings.sql:1.
+    """
+    return one(
+        conn,
+        "typings",
+        "insert_typing",
+        TypingRow,
+        {
+            "member_id": member_id,
+            "kind": kind,
+            "text": text,
+            "marker": marker,
+            "mux_pane_id": mux_pane_id,
+            "program": program,
+            "token": token,
+            "picture": picture,
+            "now": now,
+        },
+    )
+
+
+def list_typings(
+    conn: Connection,
+    *,
+    member_ids: Sequence[int],
+) -> list[TypingRow]:
+    """What may stand in the panes of some members.
+
+    Source: sql/queries/typings.sql:44, by primary key.
+    """
+    return many(
+        conn,
+        "typings",
+        "list_typings",
+        TypingRow,
+        {
+            "member_ids": id_list(member_ids),
+        },
+    )
+
+
+def mark_typings_entered(
+    conn: Connection,
+    *,
+    member_ids: Sequence[int],
+) -> int:
+    """Enter is about to be pressed on these texts.
+
+    Source: sql/queries/typings.sql:68, by primary key.
+    """
+    return change(
+        conn,
+        "typings",
+        "mark_typings_entered",
+        {
+            "member_ids": id_list(member_ids),
+        },
+    )
+
+
+def mark_typing_unsure(
+    conn: Connection,
+    *,
+    member_id: int,
+    evidence: str,
+    picture: str | None,
+    now: str,
+) -> int:
+    """Nothing proves what became of a text that may still stand in the pane.
+
+    Source: sql/queries/typings.sql:76, by primary key.
+    """
+    return change(
+        conn,
+        "typings",
+        "mark_typing_unsure",
+        {
+            "member_id": member_id,
+            "evidence": evidence,
+            "picture": picture,
+            "now": now,
+        },
+    )
+
+
+def set_typing_picture(
+    conn: Connection,
+    *,
+    member_id: int,
+    picture: str,
+) -> int:
+    """Go on comparing with another picture, since the pane has another size.
+
+    Source: sql/queries/typings.sql:84, by primary key.
+    """
+    return change(
+        conn,
+        "typings",
+        "set_typing_picture",
+        {
+            "member_id": member_id,
+            "picture": picture,
+        },
+    )
+
+
+def delete_typings(
+    conn: Connection,
+    *,
+    member_ids: Sequence[int],
+) -> int:
+    """These texts are settled, or their members have left. The list of their messages goes with
+    them.
+
+    Source: sql/queries/typings.sql:92, by primary key.
+    """
+    return change(
+        conn,
+        "typings",
+        "delete_typings",
+        {
+            "member_ids": id_list(member_ids),
+        },
+    )
+
+
+def list_stored_typings(
+    conn: Connection,
+    *,
+    after_id: int,
+    until_id: int,
+    limit: int,
+) -> list[TypingRow]:
+    """Every row with every column, a page at a time: what `cafleet db check` decodes.
+
+    Source: sql/queries/typings.sql:99, by primary key.
+    """
+    return many(
+        conn,
+        "typings",
+        "list_stored_typings",
+        TypingRow,
+        {
+            "after_id": after_id,
+            "until_id": until_id,
+            "limit": limit,
+        },
     )
 
 

@@ -25,6 +25,8 @@ from cafleet.records import (
     MonitorRuntime,
     ScreenState,
     TrackedMessage,
+    TypingKind,
+    TypingState,
 )
 
 
@@ -345,7 +347,8 @@ class OwedRow(Row, frozen=True, kw_only=True):
 
 
 class OwingRow(Row, frozen=True, kw_only=True):
-    """A member that is owed notices, and where its pane is; the last four are 0 or 1."""
+    """A member that is owed notices or has an unsettled text in its pane, and where that is; the
+    last five are 0 or 1."""
 
     table: ClassVar[str] = "members"
     key: ClassVar[str] = "member_id"
@@ -356,6 +359,7 @@ class OwingRow(Row, frozen=True, kw_only=True):
     mux_socket: str | None
     untried: int
     typed: int
+    unsure: int
     pressing: int
     unreachable: int
 
@@ -392,6 +396,35 @@ class DeliveryEventRow(Row, frozen=True, kw_only=True):
     state: DeliveryState
     reason: str | None
     evidence: str | None
+
+
+class TypingRow(Row, frozen=True, kw_only=True):
+    """A text that may stand in a member's pane; ``marker`` holds its parts on a line each."""
+
+    table: ClassVar[str] = "typings"
+    key: ClassVar[str] = "member_id"
+
+    member_id: _Id
+    kind: TypingKind
+    text: str
+    marker: str | None
+    mux_pane_id: str
+    program: str
+    token: str
+    typed_at: str
+    enters: Annotated[int, msgspec.Meta(ge=0)]
+    state: TypingState
+    evidence: str | None
+    settled_at: str | None
+    picture: str | None
+
+
+class TypingMessageRow(Row, frozen=True, kw_only=True):
+    table: ClassVar[str] = "typing_messages"
+    key: ClassVar[str] = "message_id"
+
+    message_id: _Id
+    member_id: _Id
 
 
 class WaitRow(Row, frozen=True, kw_only=True):
@@ -448,6 +481,7 @@ class MonitorRuntimeRow(MonitorRuntime, Row, frozen=True, kw_only=True):
     fleet_id: _Id
     tick_seconds: Annotated[int, msgspec.Meta(ge=1)]
     wake_interval_seconds: Annotated[int, msgspec.Meta(ge=0)] | None
+    wake_attempts: Annotated[int, msgspec.Meta(ge=0)]
 
 
 class RuntimeFaultRow(Row, frozen=True, kw_only=True):

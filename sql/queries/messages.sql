@@ -530,14 +530,17 @@ WHERE
     AND delivery_state IN ('queued', 'held', 'unreachable');
 
 -- name: settle_typed_deliveries(message_ids, delivery_state)!
--- What the look after the typing has shown: submitted or unsure.
+-- What the look after the typing has shown. Later evidence can still make an unsure one submitted.
 -- params: message_ids list[int], delivery_state DeliveryState
 -- plan: primary key
 UPDATE messages
 SET delivery_state = :delivery_state
 WHERE
     message_id IN (SELECT asked.value FROM json_each(:message_ids) AS asked)
-    AND delivery_state = 'typed';
+    AND (
+        delivery_state = 'typed'
+        OR (delivery_state = 'unsure' AND :delivery_state = 'submitted')
+    );
 
 -- name: list_unseen(message_ids)
 -- Which of these deliveries are not yet known to have been seen by their recipient. One that is
@@ -590,10 +593,11 @@ WHERE
     AND delivery_state IN ('queued', 'held', 'unreachable');
 
 -- name: list_owing(fleet_id)
--- Which active members of a fleet have a pane and are owed notices; `untried` tells whether one
--- of them was not looked for yet, `typed` whether one was being typed, `pressing` whether one is urgent,
--- `unreachable` whether there is nothing but unreachable ones. One of unknown status is among them:
--- its pass tells of it.
+-- Which active members of a fleet have a pane and are owed notices, or have a text in it that is
+-- not settled; `untried` tells whether one of the notices was not looked for yet, `typed` whether
+-- something was being typed, `unsure` whether a text may still stand in the pane, `pressing` whether a
+-- notice is urgent, `unreachable` whether there is nothing but unreachable ones. One of unknown
+-- status is among them: its pass tells of it.
 -- params: fleet_id int
 -- returns: OwingRow
 -- plan: idx_members_fleet_status, idx_messages_owed, primary key
@@ -602,18 +606,23 @@ SELECT
     members.member_id,
     member_placements.mux_pane_id,
     member_placements.mux_socket,
-    max(messages.delivery_state IN ('queued', 'typed')) AS untried,
-    max(messages.delivery_state = 'typed') AS typed,
-    max(messages.urgent <> 0) AS pressing,
-    min(messages.delivery_state = 'unreachable') AS unreachable
+    coalesce(max(messages.delivery_state = 'queued'), 0) AS untried,
+    coalesce(max(messages.delivery_state = 'typed' OR typings.state = 'typed'), 0) AS typed,
+    coalesce(max(typings.state <> 'typed'), 0) AS unsure,
+    coalesce(max(messages.urgent <> 0), 0) AS pressing,
+    coalesce(min(messages.delivery_state = 'unreachable'), 0) AS unreachable
 FROM members
 INNER JOIN member_placements ON members.member_id = member_placements.member_id
-INNER JOIN messages ON members.member_id = messages.owner_member_id
+LEFT JOIN typings ON members.member_id = typings.member_id
+LEFT JOIN messages
+    ON
+        members.member_id = messages.owner_member_id
+        AND messages.delivery_state IN ('queued', 'held', 'unreachable', 'typed')
 WHERE
     members.fleet_id = :fleet_id
     AND members.status <> 'deregistered'
     AND member_placements.mux_pane_id IS NOT NULL
-    AND messages.delivery_state IN ('queued', 'held', 'unreachable', 'typed')
+    AND (messages.message_id IS NOT NULL OR typings.member_id IS NOT NULL)
 GROUP BY members.member_id, member_placements.mux_pane_id, member_placements.mux_socket
 ORDER BY members.member_id;
 

@@ -12,7 +12,11 @@ SELECT
     monitor_runtime.last_wake_at,
     monitor_runtime.wake_interval_seconds,
     monitor_runtime.wake_requested_at,
-    monitor_runtime.stopped_at
+    monitor_runtime.stopped_at,
+    monitor_runtime.wake_attempted_at,
+    monitor_runtime.wake_attempts,
+    monitor_runtime.wake_outcome,
+    monitor_runtime.wake_reason
 FROM monitor_runtime
 WHERE monitor_runtime.fleet_id = :fleet_id;
 
@@ -55,13 +59,51 @@ UPDATE monitor_runtime
 SET pid = NULL, started_at = NULL, last_tick_at = NULL
 WHERE fleet_id = :fleet_id AND pid = :pid AND started_at = :started_at;
 
--- name: set_monitor_wake(fleet_id, now)!
--- A wake went out; the request that may have asked for it is answered by the same write.
--- params: fleet_id int, now str
+-- name: set_monitor_wake_landed(member_id, attempted_at, now)!
+-- A wake went out and was seen to be submitted, which answers the request for one.
+-- params: member_id int = members.member_id, attempted_at str = monitor_runtime.wake_attempted_at, now str
 -- plan: primary key
 UPDATE monitor_runtime
-SET last_wake_at = :now, wake_requested_at = NULL
-WHERE fleet_id = :fleet_id;
+SET
+    last_wake_at = :now,
+    wake_requested_at = NULL,
+    wake_attempted_at = :attempted_at,
+    wake_attempts = 0,
+    wake_outcome = 'landed',
+    wake_reason = NULL
+WHERE
+    fleet_id = (
+        SELECT members.fleet_id
+        FROM members
+        WHERE members.member_id = :member_id
+    );
+
+-- name: set_monitor_wake_unproven(member_id, attempted_at, reason)!
+-- A wake was typed and nothing proves that it was submitted. It answers the request for one, and
+-- is one more try in a row.
+-- params: member_id int = members.member_id, attempted_at str = monitor_runtime.wake_attempted_at, reason str = monitor_runtime.wake_reason
+-- plan: primary key
+UPDATE monitor_runtime
+SET
+    wake_requested_at = NULL,
+    wake_attempted_at = :attempted_at,
+    wake_attempts = wake_attempts + 1,
+    wake_outcome = 'unproven',
+    wake_reason = :reason
+WHERE
+    fleet_id = (
+        SELECT members.fleet_id
+        FROM members
+        WHERE members.member_id = :member_id
+    );
+
+-- name: set_monitor_wake_waiting(fleet_id, reason)!
+-- A wake is due and was not typed; 0 rows where that is known already.
+-- params: fleet_id int, reason str = monitor_runtime.wake_reason
+-- plan: primary key
+UPDATE monitor_runtime
+SET wake_outcome = 'waiting', wake_reason = :reason
+WHERE fleet_id = :fleet_id AND (wake_outcome IS NOT 'waiting' OR wake_reason IS NOT :reason);
 
 -- name: set_monitor_interval(fleet_id, wake_interval_seconds)!
 -- Seconds between wakes, 0 for none; 0 rows when the loop never ran.
@@ -108,7 +150,11 @@ SELECT
     monitor_runtime.last_wake_at,
     monitor_runtime.wake_interval_seconds,
     monitor_runtime.wake_requested_at,
-    monitor_runtime.stopped_at
+    monitor_runtime.stopped_at,
+    monitor_runtime.wake_attempted_at,
+    monitor_runtime.wake_attempts,
+    monitor_runtime.wake_outcome,
+    monitor_runtime.wake_reason
 FROM monitor_runtime
 WHERE monitor_runtime.fleet_id > :after_id AND monitor_runtime.fleet_id <= :until_id
 ORDER BY monitor_runtime.fleet_id

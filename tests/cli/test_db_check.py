@@ -62,8 +62,19 @@ def crowd(registry: Registry) -> Registry:
     registry.rows("INSERT INTO reserved_members VALUES (9, 9, 1, ?)", THEN)
     registry.rows("INSERT INTO left_processes VALUES (1, 3, 77, '1', 'b', 'n', ?)", THEN)
     registry.rows(
-        "INSERT INTO monitor_runtime VALUES (1, 77, ?, ?, 5, NULL, 600, NULL, NULL)", THEN, THEN
+        "INSERT INTO monitor_runtime VALUES "
+        "(1, 77, ?, ?, 5, NULL, 600, NULL, NULL, ?, 1, 'unproven', 'why')",
+        THEN,
+        THEN,
+        THEN,
     )
+    registry.rows(
+        "INSERT INTO typings VALUES "
+        "(3, 'notice', 'x', 'a', '%1', 'claude', 'f', ?, 1, 'unsure', 'why', ?, '80x24:a')",
+        THEN,
+        LATER,
+    )
+    registry.rows("INSERT INTO typing_messages VALUES (5, 3)")
     return registry
 
 
@@ -163,6 +174,23 @@ DAMAGES: list[tuple[str, str, Any, int, str]] = [
     ("monitor_runtime", "wake_interval_seconds", -1, 1, "-1"),
     ("monitor_runtime", "wake_requested_at", "x", 1, "'x'"),
     ("monitor_runtime", "stopped_at", "x", 1, "'x'"),
+    ("monitor_runtime", "wake_attempted_at", "x", 1, "'x'"),
+    ("monitor_runtime", "wake_attempts", -1, 1, "-1"),
+    ("monitor_runtime", "wake_outcome", "lost", 1, "'lost'"),
+    ("monitor_runtime", "wake_reason", b"x", 1, "b'x'"),
+    ("typings", "kind", "song", 3, "'song'"),
+    ("typings", "text", b"x", 3, "b'x'"),
+    ("typings", "marker", b"x", 3, "b'x'"),
+    ("typings", "mux_pane_id", b"%1", 3, "b'%1'"),
+    ("typings", "program", b"x", 3, "b'x'"),
+    ("typings", "token", b"x", 3, "b'x'"),
+    ("typings", "typed_at", "x", 3, "'x'"),
+    ("typings", "enters", -1, 3, "-1"),
+    ("typings", "state", "submitted", 3, "'submitted'"),
+    ("typings", "evidence", b"x", 3, "b'x'"),
+    ("typings", "settled_at", "x", 3, "'x'"),
+    ("typings", "picture", b"x", 3, "b'x'"),
+    ("typing_messages", "member_id", "x", 5, "'x'"),
     ("asset_installs", "coding_agent", "gemini", 1, "'gemini'"),
     ("asset_installs", "cafleet_version", b"1", 1, "b'1'"),
     ("asset_installs", "installed_at", "x", 1, "'x'"),
@@ -212,7 +240,7 @@ def test_an_id_below_1_is_named(crowd: Registry) -> None:
         for _, column, kind, *_ in crowd.rows(f"PRAGMA table_info({table})")
         if column.endswith("_id") and kind == "INTEGER"
     ]
-    assert len(ids) == 21
+    assert len(ids) == 24
     with closing(crowd.connect()) as conn:
         for table, column in ids:
             for value in (0, -5):

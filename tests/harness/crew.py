@@ -50,9 +50,11 @@ class CrewMaker:
                 wait_until_resting(self.server, each.pane)
         return fleet
 
-    def seat(self, fleet_id: int, member_id: int, beside: str) -> Seat:
-        """A recorder in a pane of its own, and the placement of a member there."""
-        program = str(self.recorders.programs / "claude")
+    def seat(
+        self, fleet_id: int, member_id: int, beside: str, *, program: str | None = None
+    ) -> Seat:
+        """A recorder in a pane of its own, or ``program``, and the placement of a member there."""
+        program = program or str(self.recorders.programs / "claude")
         pane = self.server.split(beside, [program, "--", f"You are member {member_id}."])
         self.server.run("select-layout", "-t", beside, "tiled")
         self._place(fleet_id, member_id, pane)

@@ -321,6 +321,24 @@ def test_v9_owes_nothing_of_old(path: Path) -> None:
     assert placed == [(pane, *[None] * 4) for pane in ("%1", "%2", "%4", None)]
 
 
+def test_v17_keeps_what_was_being_typed_and_has_tried_no_wake(path: Path) -> None:
+    migrate_to(path, 16)
+    populate(path, 16)
+    with opened(path) as conn:
+        conn.execute("UPDATE messages SET delivery_state = 'typed' WHERE message_id = 1")
+    loops = "SELECT fleet_id, last_wake_at, wake_requested_at FROM monitor_runtime"
+    before = rows(path, loops)
+    setup(path)
+    assert rows(path, loops) == before
+    wakes = "wake_attempted_at, wake_attempts, wake_outcome, wake_reason"
+    assert rows(path, f"SELECT {wakes} FROM monitor_runtime") == [(None, 0, None, None)]
+    assert rows(path, "SELECT * FROM typings") == []
+    assert rows(path, "SELECT * FROM typing_messages") == []
+    # The next courier settles it by the text that it would have typed.
+    typed = "SELECT message_id FROM messages WHERE delivery_state = 'typed'"
+    assert rows(path, typed) == [(1,)]
+
+
 @pytest.mark.parametrize("version", range(1, HEAD))
 def test_every_row_of_every_version_is_kept(path: Path, version: int) -> None:
     migrate_to(path, version)

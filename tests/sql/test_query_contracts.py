@@ -188,8 +188,8 @@ def in_use(tmp_path_factory: pytest.TempPathFactory) -> Iterator[sqlite3.Connect
         insert_member(conn, 11, 3, member_card_json="{bad")
         for member_id in range(12, 18):
             insert_member(conn, member_id, 3)
-        # Messages 10 to 17 are in the eight states that a delivery can be in.
-        for message_id, state in enumerate(records.DeliveryState, 10):
+        # Messages 10 to 17 are in the eight states that a delivery can be in, 18 is told in a pane.
+        for message_id, state in enumerate([*records.DeliveryState, "unsure"], 10):
             insert(
                 conn,
                 "messages",
@@ -237,6 +237,19 @@ def in_use(tmp_path_factory: pytest.TempPathFactory) -> Iterator[sqlite3.Connect
                 is_director=1,
                 reserved_at="t",
             )
+        insert(
+            conn,
+            "typings",
+            member_id=4,
+            kind="notice",
+            text="x",
+            mux_pane_id="%4",
+            program="claude",
+            token="u",
+            typed_at="t",
+            state="unsure",
+        )
+        insert(conn, "typing_messages", message_id=18, member_id=4)
     with closing(connect(str(path))) as conn:
         yield conn
 

@@ -7,16 +7,18 @@ import re
 import sqlite3
 import time
 from contextlib import closing
-from datetime import timedelta
+from datetime import datetime, timedelta
 from typing import Any
 
 import pytest
 
-from cafleet.broker import monitor
+from cafleet.broker import monitor, typings
 from cafleet.broker.monitor import Wake
+from cafleet.broker.typings import Intent, Settlement
 from cafleet.clock import stamp, utc_now
 from cafleet.courier.reports import Reports
 from cafleet.courier.waking import Waker
+from cafleet.records import DeliveryState, TypingKind
 from cafleet.store.guard import open_database
 from tests.harness.crew import CrewMaker
 from tests.harness.fleet import Fleet
@@ -44,6 +46,17 @@ def take(conn: sqlite3.Connection, second: int) -> None:
     )
 
 
+def land(conn: sqlite3.Connection, now: datetime) -> None:
+    """A wake goes out."""
+    intent = Intent(
+        member_id=2, kind=TypingKind.WAKE, pane="%2", program="claude", picture=None, text="wake "
+    )
+    typing = typings.begin(conn, intent, now=now)
+    assert typing is not None
+    landed = Settlement(typing=typing, state=DeliveryState.SUBMITTED, evidence="seen")
+    typings.settle(conn, [landed], now=now)
+
+
 def a_day(conn: sqlite3.Connection, restarts: set[int], edits: dict[int, int]) -> list[int]:
     """At which seconds of a day of ticks wakes go out; ``edits`` change the interval."""
     woken = []
@@ -57,7 +70,7 @@ def a_day(conn: sqlite3.Connection, restarts: set[int], edits: dict[int, int]) -
         row = monitor.runtime(conn, fleet_id=1)
         assert row is not None
         if monitor.wake_due(row, now=now) is not None:
-            monitor.record_wake(conn, fleet_id=1, now=now)
+            land(conn, now)
             woken.append(second)
     return woken
 
@@ -96,7 +109,7 @@ def test_a_clock_that_steps_neither_silences_nor_storms_the_wakes(
             row = monitor.runtime(conn, fleet_id=1)
             assert row is not None
             if monitor.wake_due(row, now=now) is Wake.SCHEDULED:
-                monitor.record_wake(conn, fleet_id=1, now=now)
+                land(conn, now)
                 count += 1
         assert count == 3
 
@@ -118,25 +131,35 @@ class Woken:
         with closing(open_database(str(self.registry.path))) as conn:
             return waker.wake(conn)
 
+    def outcome(self) -> tuple[Any, ...]:
+        [row] = self.registry.rows(
+            "SELECT wake_attempted_at, wake_attempts, wake_outcome, wake_reason FROM monitor_runtime"
+        )
+        return row
+
     def runtime(self) -> tuple[Any, ...]:
         [row] = self.registry.rows("SELECT last_wake_at, wake_requested_at FROM monitor_runtime")
         return row
 
 
-def test_a_wake_tells_of_none_of_one_and_of_several(
+def test_a_wake_tells_of_one_and_of_several_and_is_none_without_members(
     crew: CrewMaker, registry: Registry, own_runtime: None
 ) -> None:
     fleet = crew.make(monitor=True)
     woken = Woken(fleet, registry)
     director = "Director: 1 (Director; claude; unacked 0; unknown since 0s)"
-    assert woken.wake() == (2, 0)
-    assert woken.runtime() == (stamp(NOW), None)
+    assert woken.wake() is None
+    assert woken.runtime() == (None, "x")
+    assert woken.outcome() == (None, 0, "waiting", "there are no members to check")
+    assert fleet.monitor.recording.typed() == b""
     # Names as people can give them: what a shell or a terminal would obey is made harmless.
     third = registry.member(1, "bob\rexit\n`id` $(id)\x1b[2J\x03\t⏎\u2028x")
     seat = crew.seat(1, third, fleet.director.pane)
     wait_for(lambda: "for shortcuts" in crew.server.screen(seat.pane), "it rests")
     registry.message(1, third)
     assert woken.wake() == (2, 1)
+    assert woken.runtime() == (stamp(NOW), None)
+    assert woken.outcome() == (stamp(NOW), 0, "landed", None)
     shown = "3 (bob⏎exit⏎ˋidˋ $﹙id)[2J⏎⏎⏎x; claude; unacked 1; rest since 0s)"
     pending = registry.member(1, "pending")
     registry.place(pending, None)
@@ -146,7 +169,6 @@ def test_a_wake_tells_of_none_of_one_and_of_several(
     start = "[cafleet] tick: fleet 1, "
     told = [text.split("; Director: ")[0] for text in frames(fleet.monitor)]
     assert told == [
-        f"{start}no members to check",
         f"{start}1 member to check: {shown}",
         f"{start}2 members to check: {shown}, {more}",
     ]
@@ -183,7 +205,7 @@ def test_the_age_of_a_screen_outlives_the_loop_that_saw_it_first(
 def test_a_wake_that_the_end_of_the_fleet_cuts_off_is_not_told_of(
     crew: CrewMaker, cafleet: Program, registry: Registry
 ) -> None:
-    fleet = crew.make(monitor=True)
+    fleet = crew.make("alice", monitor=True)
     fleet.monitor.recording.command(draw_delay=1000.0)
     with running(cafleet, registry, "--tick", "1", "--interval", "0") as loop:
         registry.rows("UPDATE monitor_runtime SET wake_requested_at = ?", stamp(utc_now()))
@@ -199,9 +221,9 @@ def test_a_wake_that_the_end_of_the_fleet_cuts_off_is_not_told_of(
 def test_a_wake_goes_out_without_a_director_that_can_be_read(
     crew: CrewMaker, registry: Registry, own_runtime: None
 ) -> None:
-    fleet = crew.make(monitor=True)
+    fleet = crew.make("alice", monitor=True)
     registry.rows("UPDATE members SET status = 'asleep' WHERE member_id = 1")
-    assert Woken(fleet, registry).wake() == (2, 0)
+    assert Woken(fleet, registry).wake() == (2, 1)
     assert frames(fleet.monitor)[0].endswith(f"Director: unknown. {PROTOCOL}")
 
 
@@ -214,11 +236,12 @@ def test_a_monitor_that_is_not_at_rest_is_not_woken_and_no_wake_is_recorded(
     def shown() -> object:
         return registry.value("SELECT screen FROM member_placements WHERE member_id = 2")
 
-    fleet = crew.make(monitor=True)
+    fleet = crew.make("alice", monitor=True)
     woken = Woken(fleet, registry)
     fleet.monitor.recording.command(type="a thought")
     assert woken.wake() is None
     assert woken.runtime() == (None, "x")
+    assert woken.outcome() == (None, 0, "waiting", "draft: text in the composer")
     assert shown() == "draft"
     assert "cannot be woken" not in capsys.readouterr().err
     crew.server.run("kill-pane", "-t", fleet.monitor.pane)
@@ -253,7 +276,7 @@ def test_a_loop_wakes_on_request_once_though_the_typing_outlasts_its_ticks(
 def test_a_loop_that_was_killed_wakes_no_sooner(
     crew: CrewMaker, cafleet: Program, registry: Registry
 ) -> None:
-    fleet = crew.make(monitor=True)
+    fleet = crew.make("alice", monitor=True)
     with running(cafleet, registry, "--tick", "1", "--interval", "3600") as loop:
         old = stamp(utc_now() - timedelta(hours=2))
         registry.rows("UPDATE monitor_runtime SET last_wake_at = ?", old)

@@ -4,16 +4,17 @@ from __future__ import annotations
 
 import sqlite3
 from contextlib import closing
-from datetime import timedelta
+from datetime import datetime, timedelta
 from typing import Any
 
+import msgspec
 import pytest
 
-from cafleet.broker import monitor
-from cafleet.broker.monitor import Claim
+from cafleet.broker import monitor, typings
+from cafleet.broker.monitor import Claim, Wake
 from cafleet.clock import stamp
 from cafleet.errors import IntegrityError, RefusedError
-from cafleet.records import MonitorRuntime
+from cafleet.records import DeliveryState, MonitorRuntime, TypingKind
 from cafleet.store.connection import connect
 from tests.harness.racing import race
 from tests.harness.registry import NOW, THEN, Registry
@@ -29,6 +30,10 @@ ROW = MonitorRuntime(
     wake_interval_seconds=600,
     wake_requested_at=None,
     stopped_at=None,
+    wake_attempted_at=None,
+    wake_attempts=0,
+    wake_outcome=None,
+    wake_reason=None,
 )
 
 
@@ -131,6 +136,10 @@ def test_a_first_claim_makes_the_row(registry: Registry, conn: sqlite3.Connectio
         "wake_interval_seconds": 60,
         "wake_requested_at": None,
         "stopped_at": None,
+        "wake_attempted_at": None,
+        "wake_attempts": 0,
+        "wake_outcome": None,
+        "wake_reason": None,
     }
 
 
@@ -144,6 +153,10 @@ def test_a_stale_loop_is_taken_over(
         last_wake_at="then",
         wake_requested_at=THEN,
         stopped_at=THEN,
+        wake_attempted_at=THEN,
+        wake_attempts=2,
+        wake_outcome="unproven",
+        wake_reason="why",
     )
     claim(conn, pid=12)
     at = stamp(LATER)
@@ -157,6 +170,10 @@ def test_a_stale_loop_is_taken_over(
         "wake_interval_seconds": 60,
         "wake_requested_at": None,
         "stopped_at": None,
+        "wake_attempted_at": THEN,
+        "wake_attempts": 2,
+        "wake_outcome": "unproven",
+        "wake_reason": "why",
     }
 
 
@@ -225,8 +242,93 @@ def test_a_wake_answers_the_request_for_one(registry: Registry, conn: sqlite3.Co
     assert monitor.request_wake(conn, fleet_id=1, now=NOW)
     assert monitor.request_wake(conn, fleet_id=1, now=LATER)
     assert runtime(conn) == before | {"wake_requested_at": stamp(LATER)}
-    monitor.record_wake(conn, fleet_id=1, now=LATER)
-    assert runtime(conn) == before | {"last_wake_at": stamp(LATER)}
+    typed(conn, DeliveryState.SUBMITTED)
+    assert runtime(conn) == before | {
+        "last_wake_at": stamp(LATER),
+        "wake_attempted_at": stamp(NOW),
+        "wake_outcome": "landed",
+    }
+
+
+def typed(conn: sqlite3.Connection, state: DeliveryState, *, at: datetime = NOW) -> None:
+    """A wake that was typed at that time, and what became of it five minutes later."""
+    intent = typings.Intent(
+        member_id=2,
+        kind=TypingKind.WAKE,
+        pane="%2",
+        program="claude",
+        picture=None,
+        text="wake up ",
+    )
+    typing = typings.begin(conn, intent, now=at)
+    assert typing is not None
+    settled = typings.Settlement(typing=typing, state=state, evidence="what was seen")
+    typings.settle(conn, [settled], now=at + timedelta(minutes=5))
+
+
+def test_a_wake_without_proof_is_a_try_and_doubles_the_pause(
+    registry: Registry, conn: sqlite3.Connection
+) -> None:
+    put(registry, wake_requested_at=THEN)
+    at = NOW
+    for tries, pause in enumerate((600, 1200, 2400, 3600, 3600), start=1):
+        typed(conn, DeliveryState.UNSURE, at=at)
+        row = monitor.runtime(conn, fleet_id=1)
+        assert row is not None
+        assert (row.wake_attempts, row.wake_attempted_at) == (tries, stamp(at))
+        assert (row.wake_outcome, row.wake_reason) == ("unproven", "what was seen")
+        assert (row.last_wake_at, row.wake_requested_at) == (None, None)
+        due = at + timedelta(seconds=pause)
+        assert monitor.wake_due(row, now=due - timedelta(seconds=1)) is None
+        assert monitor.wake_due(row, now=due) is Wake.SCHEDULED
+        forced = msgspec.structs.replace(row, wake_requested_at=THEN)
+        assert monitor.wake_due(forced, now=at) is Wake.FORCED
+        at = due
+    typed(conn, DeliveryState.SUBMITTED, at=at)
+    row = monitor.runtime(conn, fleet_id=1)
+    assert row is not None
+    assert (row.wake_attempts, row.wake_outcome, row.wake_reason) == (0, "landed", None)
+    landed = at + timedelta(minutes=5)
+    assert monitor.wake_due(row, now=landed + timedelta(seconds=599)) is None
+    assert monitor.wake_due(row, now=landed + timedelta(seconds=600)) is Wake.SCHEDULED
+
+
+@pytest.mark.parametrize(
+    ("interval", "tries", "pause"),
+    [(7200, 1, 7200), (7200, 9, 7200), (1, 1, 1), (1, 12, 2048), (1, 13, 3600), (60, 10**6, 3600)],
+)
+def test_the_pause_after_many_tries_ends_at_an_hour_or_the_interval(
+    interval: int, tries: int, pause: int
+) -> None:
+    row = _replaced(wake_interval_seconds=interval, wake_attempts=tries, wake_attempted_at=THEN)
+    assert monitor.wake_due(row, now=NOW + timedelta(seconds=pause - 1)) is None
+    assert monitor.wake_due(row, now=NOW + timedelta(seconds=pause)) is Wake.SCHEDULED
+
+
+def test_an_interval_of_zero_tries_nothing_again() -> None:
+    row = _replaced(wake_interval_seconds=0, wake_attempts=3, wake_attempted_at=THEN)
+    assert monitor.wake_due(row, now=NOW + timedelta(days=9)) is None
+
+
+def test_a_wake_of_which_not_a_byte_was_typed_is_no_try(
+    registry: Registry, conn: sqlite3.Connection
+) -> None:
+    put(registry, wake_requested_at=THEN)
+    before = runtime(conn)
+    typed(conn, DeliveryState.HELD)
+    assert runtime(conn) == before
+
+
+def test_why_a_wake_waits_is_noted_once(registry: Registry, conn: sqlite3.Connection) -> None:
+    put(registry)
+    before = runtime(conn)
+    monitor.note_wake_waits(conn, fleet_id=1, reason="draft: text in the composer")
+    waiting = {"wake_outcome": "waiting", "wake_reason": "draft: text in the composer"}
+    assert runtime(conn) == before | waiting
+    changes = conn.total_changes
+    monitor.note_wake_waits(conn, fleet_id=1, reason="draft: text in the composer")
+    monitor.note_wake_waits(conn, fleet_id=2, reason="no row")
+    assert conn.total_changes == changes
 
 
 def test_an_interval_needs_a_row(registry: Registry, conn: sqlite3.Connection) -> None:
@@ -237,7 +339,6 @@ def test_an_interval_needs_a_row(registry: Registry, conn: sqlite3.Connection) -
         assert runtime(conn) == before | {"wake_interval_seconds": seconds}
     assert not monitor.set_interval(conn, fleet_id=2, seconds=5)
     assert not monitor.request_wake(conn, fleet_id=2, now=NOW)
-    monitor.record_wake(conn, fleet_id=2, now=NOW)
     assert registry.value("SELECT count(*) FROM monitor_runtime") == 1
 
 

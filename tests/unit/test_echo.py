@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
-from cafleet.agents.echo import begins_with_end, holds_cut, holds_only
+from cafleet.agents.echo import begins_with_end, holds_only
 from cafleet.records import CodingAgent, ScreenState
 from cafleet.screens import Look
 
@@ -64,36 +62,3 @@ def test_a_text_is_known_again_though_a_terminal_has_cut_its_clusters(
 ) -> None:
     seen = Look(state=ScreenState.DRAFT, cue="", composer=composer)
     assert holds_only(seen, typed, CodingAgent.CLAUDE, folded=False) is expected
-
-
-bodies = st.lists(st.text(st.characters(exclude_categories=["C"]), max_size=30), min_size=1)
-
-
-def cut(body: str, length: int) -> str:
-    return f"{body[:length]}…" if len(body) > length else body
-
-
-@given(bodies, st.integers(1, 40))
-def test_notices_are_known_again_wherever_their_bodies_were_cut(
-    texts: list[str], length: int
-) -> None:
-    parts = [
-        (f"[cafleet msg {at} to 3 (bob) from 1 (a) {AT}]", text) for at, text in enumerate(texts)
-    ]
-    lines = [f"{head}\n{cut(body, length)}" for head, body in parts]
-    assert holds_cut(draft(*lines), parts)
-    assert not holds_cut(draft("I think:", *lines), parts)
-    assert not holds_cut(draft(*lines, "and do it"), parts)
-    assert not holds_cut(draft(*lines[:-1]), parts)
-
-
-def test_a_body_that_was_cut_shows_it() -> None:
-    parts = [(f"[cafleet msg 7 to 3 (bob) from 1 (a) {AT}]", "look at all of this")]
-    assert holds_cut(draft(parts[0][0], "look at…"), parts)
-    assert not holds_cut(draft(parts[0][0], "look at"), parts)
-    assert not holds_cut(draft(parts[0][0], "look there…"), parts)
-    assert not holds_cut(draft(""), parts)
-
-
-def draft(*lines: str) -> Look:
-    return Look(state=ScreenState.DRAFT, cue="", composer="\n".join(lines))

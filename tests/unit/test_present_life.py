@@ -9,7 +9,7 @@ import pytest
 
 from cafleet.operations.prospects import Prospect
 from cafleet.present.life_text import life_line
-from cafleet.records import OWED, DeliveryEvent, DeliveryState, LifeLine, ScreenState
+from cafleet.records import OWED, TEXT_UNSHOWN, DeliveryEvent, DeliveryState, LifeLine, ScreenState
 
 
 def lines(
@@ -63,9 +63,15 @@ def test_a_notice_that_was_left_in_the_composer_is_spoken_of() -> None:
     unsure = advice(DeliveryState.UNSURE, "the text is still there after 3 Enters")
     assert "`cafleet member capture 3`" in unsure
     assert "still stands in the composer holds up all others" in unsure
-    assert "presses Enter on it or clears it" in unsure
+    assert "the courier presses Enter on it" in unsure
     held = advice(DeliveryState.HELD, "draft: text in the composer")
     assert "an unsure notice of ours" in held
+    assert "`cafleet member capture 3`" in held
+
+
+def test_a_text_that_has_not_shown_is_told_apart_from_a_draft() -> None:
+    held = advice(DeliveryState.HELD, TEXT_UNSHOWN)
+    assert "the agent may hang" in held
     assert "`cafleet member capture 3`" in held
 
 

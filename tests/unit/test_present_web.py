@@ -72,6 +72,10 @@ def runtime(**fields: Any) -> MonitorRuntime:
         "wake_interval_seconds": None,
         "wake_requested_at": THEN,
         "stopped_at": None,
+        "wake_attempted_at": None,
+        "wake_attempts": 0,
+        "wake_outcome": None,
+        "wake_reason": None,
     }
     return MonitorRuntime(**(values | fields))
 

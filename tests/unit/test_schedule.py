@@ -44,6 +44,7 @@ def owing(
         mux_socket=socket,
         untried=int(untried),
         typed=0,
+        unsure=0,
         pressing=0,
         unreachable=int(unreachable),
     )
