@@ -38,14 +38,14 @@ _SPINNER_SECONDS = 0.5
 class Switches:
     """How the agent misbehaves; by default not at all. Times are seconds.
 
-    ``swallow_enter`` n loses every n-th Enter. ``draw_delay`` is between a change and its picture.
-    ``lose_pastes`` drops each paste and says so. ``menu_after_at`` opens a menu after ``@word``, which eats the Enter. Pastes of more lines than
-    ``collapse_lines`` (0: none) are shown as a placeholder. ``…_after_paste`` happen that long
-    after each paste: a question opens, a person types ``draft``, the agent ends and leaves a shell.
-    ``question_on_submit`` opens one as soon as a turn begins.
-    ``work_seconds`` is how long a turn takes when nothing else decides it. ``merge_queue`` makes
-    one turn of all that was queued. ``paste_burst`` tells pastes by speed, not by brackets.
-    ``exit_status`` ends it before it has drawn anything.
+    ``swallow_enter`` n loses every n-th Enter. ``draw_delay`` is between a change and its
+    picture. ``lose_pastes`` drops each paste and says so. ``menu_after_at`` opens a menu after
+    ``@word``, which eats the Enter. Pastes of more lines than ``collapse_lines`` (0: none) are
+    shown as a placeholder. ``…_after_paste`` happen that long after each paste: a question opens,
+    a person types ``draft``, the agent ends and leaves a shell. ``question_on_submit`` opens one
+    as soon as a turn begins. ``work_seconds`` is how long a turn takes when nothing else decides
+    it. ``merge_queue`` makes one turn of all that was queued. ``paste_burst`` tells pastes by
+    speed, not by brackets. ``exit_status`` ends it before it has drawn anything.
     """
 
     swallow_enter: int = 0
