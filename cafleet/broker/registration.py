@@ -5,7 +5,7 @@ from __future__ import annotations
 from datetime import datetime
 
 from cafleet import clock
-from cafleet.broker import deliveries, fleets, members, placements
+from cafleet.broker import deliveries, fleets, members, naming, placements
 from cafleet.broker.cards import write_card
 from cafleet.broker.placements import PendingPlacement
 from cafleet.errors import RefusedError
@@ -26,18 +26,27 @@ def register(
     monitor: bool,
     placement: PendingPlacement,
     now: datetime,
+    allow_same_name: bool = False,
 ) -> int:
     """Register a member whose pane is pending; its id.
 
     Raises:
         UnknownIdError: the fleet is unknown or deleted.
-        RefusedError: its Director is not active, the monitor's place is taken, or an ordinary
-            member is to join a fleet that has no monitor.
+        UsageError: the name cannot be seen whole.
+        RefusedError: its Director is not active, the monitor's place is taken, an ordinary member
+            is to join a fleet that has no monitor, or the name is taken for another's.
     """
     try:
         with transaction(conn):
             members.active_director(conn, fleet_id=fleet_id)
             check_role(conn, fleet_id=fleet_id, monitor=monitor)
+            naming.check(
+                conn,
+                fleet_id=fleet_id,
+                name=name,
+                monitor=monitor,
+                allow_same=allow_same_name,
+            )
             return insert(
                 conn,
                 fleet_id=fleet_id,

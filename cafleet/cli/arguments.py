@@ -92,6 +92,16 @@ def path(text: str) -> str:
     return text
 
 
+def new_name(text: str) -> str:
+    """The name of a member or fleet to come: filled, and to be seen whole."""
+    from cafleet.broker import naming
+
+    wrong = naming.fault(filled(text))
+    if wrong is not None:
+        raise typer.BadParameter(wrong)
+    return text
+
+
 def wait_state(text: str) -> WaitState:
     """What a sender can wait for."""
     try:

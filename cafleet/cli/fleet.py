@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from cafleet.cli.arguments import coding_agent, filled, identifier
+from cafleet.cli.arguments import coding_agent, filled, identifier, new_name
 from cafleet.cli.bodies import read_file
 from cafleet.cli.output import say, to_json, warn
 from cafleet.cli.parser import Command, SubjectCommand
@@ -24,7 +24,7 @@ Json = Annotated[bool, typer.Option("--json", help="Print one line of JSON.")]
 @app.command("create", cls=Command)
 def create(
     name: Annotated[
-        str, typer.Option("--name", parser=filled, metavar="NAME", help="The fleet's name.")
+        str, typer.Option("--name", parser=new_name, metavar="NAME", help="The fleet's name.")
     ],
     agent: Annotated[
         CodingAgent,

@@ -11,6 +11,7 @@ from cafleet.cli.arguments import (
     filled,
     identifier,
     monitor_role,
+    new_name,
     path,
     positive,
     utf8,
@@ -47,7 +48,7 @@ def create(
         typer.Option("--fleet-id", parser=identifier, metavar="ID", help="The fleet to join."),
     ],
     name: Annotated[
-        str, typer.Option("--name", parser=filled, metavar="NAME", help="The member's name.")
+        str, typer.Option("--name", parser=new_name, metavar="NAME", help="The member's name.")
     ],
     description: Annotated[
         str,
@@ -126,6 +127,12 @@ def create(
             "--cwd", parser=path, metavar="DIR", help="Where it works, instead of this folder."
         ),
     ] = None,
+    allow_same_name: Annotated[
+        bool,
+        typer.Option(
+            "--allow-same-name", help="Give the name of an active ordinary member once more."
+        ),
+    ] = False,
     json: Json = False,
 ) -> None:
     """Register a member and start its coding agent in a new pane."""
@@ -146,6 +153,7 @@ def create(
             agent_args=tuple(agent_args or ()),
             allowed=tuple(allowed or ()),
             cwd=cwd,
+            allow_same_name=allow_same_name,
             read_body=body.read,
         )
     if allowed and member.placement and member.placement.coding_agent is CodingAgent.CODEX:

@@ -10,7 +10,7 @@ import msgspec
 from cafleet import clock
 from cafleet.agents import agent
 from cafleet.agents.allowing import check_allowed
-from cafleet.broker import fleets, members, placements, registration
+from cafleet.broker import fleets, members, naming, placements, registration
 from cafleet.courier.looking import look_at, target_of
 from cafleet.errors import CafleetError, RefusedError, UsageError
 from cafleet.operations.opening import Handover, Opening, add_remains
@@ -45,6 +45,7 @@ def create_member(
     agent_args: tuple[str, ...],
     allowed: tuple[str, ...] = (),
     cwd: str | None = None,
+    allow_same_name: bool = False,
     read_body: Callable[[], str],
 ) -> MemberRecord:
     """Register a member and open its pane, in the folder ``cwd``, by default the current one.
@@ -52,8 +53,9 @@ def create_member(
 
     Raises:
         UnknownIdError: the fleet is unknown or deleted.
-        RefusedError: the Director is not active, or the role is taken or not to be had yet.
-        UsageError: the model, the effort, a pattern or a placeholder is not valid.
+        RefusedError: the Director is not active, the role is taken or not to be had yet, or the name
+            is taken for another's.
+        UsageError: the name, the model, the effort, a pattern or a placeholder is not valid.
         BodyError: the prompt cannot be read.
         AgentError, MultiplexerError: the agent cannot be started.
     """
@@ -69,6 +71,7 @@ def create_member(
         check_allowed(pattern)
     folder = None if cwd is None else _folder(cwd)
     registration.check_role(conn, fleet_id=fleet_id, monitor=monitor)
+    naming.check(conn, fleet_id=fleet_id, name=name, monitor=monitor, allow_same=allow_same_name)
     opening = Opening(
         agent=spawned,
         display_name=name,
@@ -90,6 +93,7 @@ def create_member(
         name=name,
         description=description,
         monitor=monitor,
+        allow_same_name=allow_same_name,
         placement=placements.PendingPlacement(
             backend=beside.backend,
             socket=beside.mux.socket,

@@ -83,6 +83,7 @@ class Stage:
             self._made += 1
             prompt = f"hello {self._made} of {self.agent}"
         wishes = ["--fleet-id", str(self.fleet.fleet_id), "--name", "real", "--description", "real"]
+        wishes.append("--allow-same-name")
         made = self.cafleet.run(
             "member",
             "create",

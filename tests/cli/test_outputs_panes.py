@@ -69,13 +69,13 @@ def test_founding_and_ending_a_fleet(
 def test_a_member_from_its_creation_to_its_end(
     fleet: Fleet, cafleet: Program, tmux_server: TmuxServer
 ) -> None:
-    named = ("--fleet-id", "1", "--name", "x\ty", "--description", "dé")
+    named = ("--fleet-id", "1", "--name", "x é", "--description", "dé")
     made = cafleet.run("member", "create", *named, "--coding-agent", "codex", "hi").ok().stdout
     new_pane = tmux_server.panes()[-1]
-    assert made == f"5 x\\x09y agent=codex pane={new_pane}\n"
+    assert made == f"5 x é agent=codex pane={new_pane}\n"
     shown = json.loads(cafleet.run("member", "show", "5", "--json").ok().stdout)
     assert_member(shown, kind="member", pane=new_pane)
-    assert (shown["name"], shown["description"]) == ("x\ty", "dé")
+    assert (shown["name"], shown["description"]) == ("x é", "dé")
     assert shown["placement"]["coding_agent"] == "codex"
 
     ann = fleet.recipient
@@ -199,6 +199,7 @@ def test_a_spawn_prompt_reaches_its_agent_as_one_argument(
     for number, (prompt, filled) in enumerate(PROMPTS):
         file.write_bytes(prompt.encode())
         more = wishes if number else ()
+        more += ("--allow-same-name",)
         command = ("member", "create", *named, *more, "--file", str(file), "--json")
         member = cafleet.run(*command, pane=director).json()
         start = recorders.of(member["placement"]["mux_pane_id"]).started()
@@ -208,6 +209,6 @@ def test_a_spawn_prompt_reaches_its_agent_as_one_argument(
         else:
             assert (options[-1], last) == ("--", filled)
         assert start["environment"]["CAFLEET_DATABASE_URL"] == database.url
-        assert ("--model" in options) is bool(more)
+        assert ("--model" in options) is (number > 0 and bool(wishes))
     names = [option for option in options if option == "{member_id} ;"]
     assert len(names) == (1 if agent == "claude" else 0)

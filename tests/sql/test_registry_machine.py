@@ -34,6 +34,7 @@ from tests.harness.registry import HOME, NOW
 from tests.sql.databases import PUBLISHED, migrate_to, populate, publish, setup
 from tests.sql.registry_model import TIMELINE, WAITING, Model, Note, Person, of_a_predecessor
 
+names = st.sampled_from(["ann", "bob", "日本", "é", "{x} #$(id)"])
 OUTCOMES = st.sampled_from(["submitted", "unsure", "held", "unreachable"])
 POSTPONED = st.sampled_from(["held", "unreachable"])
 
@@ -121,7 +122,7 @@ class RegistryMachine(RuleBasedStateMachine):
     def meet_its_director(self, fleet_id: int) -> int:
         return next(each for each, p in self.model.people.items() if p.fleet_id == fleet_id)
 
-    @rule(target=member_ids, fleet_id=fleet_ids, monitor=st.booleans(), name=st.text(max_size=3))
+    @rule(target=member_ids, fleet_id=fleet_ids, monitor=st.booleans(), name=names)
     def register(self, fleet_id: int, monitor: bool, name: str) -> object:
         self.tick()
         active = [self.model.people[each] for each in self.model.active(fleet_id)]
@@ -149,6 +150,7 @@ class RegistryMachine(RuleBasedStateMachine):
             monitor=monitor,
             placement=HOME,
             now=self.now,
+            allow_same_name=True,
         )
 
     @rule(member_id=member_ids)

@@ -25,6 +25,7 @@ def register(conn: sqlite3.Connection, fleet_id: int, *, monitor: bool = False) 
         monitor=monitor,
         placement=HOME,
         now=NOW,
+        allow_same_name=True,
     )
 
 
