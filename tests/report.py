@@ -13,6 +13,8 @@ from hypothesis import settings
 
 # A deadline on a busy machine fails tests that are right. CI draws the same examples each time.
 settings.register_profile("cafleet", deadline=None, derandomize="CI" in os.environ)
+# Hypothesis looks for the profile of its option before a test is imported.
+settings.register_profile("long", max_examples=1000, stateful_step_count=80, deadline=None)
 settings.load_profile("cafleet")
 
 # The program leaves a signal that is ignored, under nohup perhaps, ignored; its tests send it.

@@ -330,7 +330,6 @@ class RegistryMachine(RuleBasedStateMachine):
         assert pending == len(self.model.pending(member_id))
 
 
-settings.register_profile("long", max_examples=1000, stateful_step_count=80, deadline=None)
 if settings.get_current_profile_name() != "long":
     RegistryMachine.TestCase.settings = settings(max_examples=20, stateful_step_count=30)
 TestRegistryMachine = RegistryMachine.TestCase

@@ -76,6 +76,7 @@ def deliver_to_all(fleet: Fleet, cafleet: Program, database: Database, text: str
 
 
 @pytest.mark.parametrize("fault", ["kill-caller", "lose-answer", "hang"])
+@pytest.mark.slow
 def test_the_next_pass_settles_what_a_broken_one_has_left(
     fault: str, crowd: Fleet, cafleet: Program, database: Database, faulty_tmux: FaultyTmux
 ) -> None:
@@ -95,6 +96,7 @@ def test_the_next_pass_settles_what_a_broken_one_has_left(
         assert texts.count(second) == 1, (fault, call)
 
 
+@pytest.mark.slow
 def test_a_pane_may_vanish_between_any_two_steps(
     crowd: Fleet,
     cafleet: Program,

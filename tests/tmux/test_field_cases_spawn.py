@@ -94,6 +94,7 @@ def create(what: str, cafleet: Program, home: str, prompt: Path) -> Create:
 
 
 @pytest.mark.parametrize("fault", ["fail", "signal"])
+@pytest.mark.slow
 def test_a_creation_that_fails_at_any_call_of_tmux_leaves_nothing(
     fault: str,
     what: str,

@@ -128,6 +128,7 @@ def test_a_pane_that_is_locked_keeps_nobody_else_waiting(
             assert "No courier runs" not in why
 
 
+@pytest.mark.slow
 def test_a_courier_that_is_killed_again_and_again_types_nothing_twice_and_loses_nothing(
     two: Fleet, cafleet: Program, registry: Registry, tmp_path: Path
 ) -> None:

@@ -47,8 +47,8 @@ def test_a_summary_has_no_recipient_and_no_name_of_one() -> None:
     assert (shown.to_member_id, shown.to_member_name) == (None, None)
     assert to_json(shown) == (
         '{"message_id":5,"from_member_id":1,"from_member_name":"ann","to_member_id":null,'
-        f'"to_member_name":null,"type":"broadcast_summary","created_at":"{THEN}",'
-        f'"status":"completed","status_timestamp":"{THEN}","origin_message_id":4,"body":"hi",'
+        '"to_member_name":null,"type":"broadcast_summary","status":"completed",'
+        f'"created_at":"{THEN}","status_timestamp":"{THEN}","origin_message_id":4,"body":"hi",'
         '"delivery_state":"seen"}'
     )
 
