@@ -123,6 +123,7 @@ class SimulatedAgent:
         self._transcript: list[tuple[Voice, str]] = []
         self._queued: list[str] = []
         self._question = False
+        self._hangs = False
         self._working_since: float | None = None
         self._enters = 0
         self._timers: list[tuple[float, Callable[[], None]]] = []
@@ -152,6 +153,9 @@ class SimulatedAgent:
 
     def _step(self) -> None:
         self._obey_control_file()
+        while self._hangs:
+            time.sleep(_CONTROL_SECONDS)
+            self._obey_control_file()
         self._fire_timers()
         self._hear_turn()
         if self._terminal.resized:
@@ -375,6 +379,8 @@ class SimulatedAgent:
                     self._observe("cleared", {"text": self._composer.take()})
                 case "work":
                     self._work(value)
+                case "hang":
+                    self._hangs = value
                 case "crash":
                     self._crash()
                 case "restart":

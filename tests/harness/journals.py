@@ -54,7 +54,8 @@ class Recording:
         """Set switches (fields of :class:`demo.simulated_agent.Switches`) or act, and wait.
 
         Actions: ``question=True`` opens a question, ``type="…"`` takes a draft, ``clear=True``
-        empties the composer, ``work=2.5`` works so long, ``crash=True`` leaves a shell,
+        empties the composer, ``work=2.5`` works so long, ``hang=True`` reads and draws
+        nothing until ``hang=False``, ``crash=True`` leaves a shell,
         ``restart=True`` starts again in the same pane, ``exit=0`` ends.
         """
         before = len(self.events("obeyed"))

@@ -8,8 +8,8 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Iterator
-from contextlib import closing, contextmanager
+from collections.abc import Iterator
+from contextlib import closing
 from datetime import timedelta
 from pathlib import Path
 from typing import Any
@@ -45,20 +45,6 @@ def fleet(crew: CrewMaker, registry: Registry) -> Fleet:
     return made
 
 
-@contextmanager
-def frozen(crew: CrewMaker, seat: Seat) -> Iterator[Callable[[], None]]:
-    """The agent in the seat is stopped, as the child of a launcher that is no shell; what is given
-    lets it go on."""
-    launcher = int(crew.server.ask(seat.pane, "#{pane_pid}"))
-    children = Path(f"/proc/{launcher}/task/{launcher}/children").read_text().split()
-    [agent] = map(int, children)
-    os.kill(agent, signal.SIGSTOP)
-    try:
-        yield lambda: os.kill(agent, signal.SIGCONT)
-    finally:
-        os.kill(agent, signal.SIGCONT)
-
-
 @pytest.fixture
 def launched(crew: CrewMaker, registry: Registry, tmp_path: Path) -> Fleet:
     """A fleet whose member is the child of a launcher."""
@@ -83,7 +69,7 @@ def post(registry: Registry, text: str, to: int = ALICE) -> int:
     return registry.message(1, to, text, delivery_state="queued")
 
 
-def held(registry: Registry, message_id: int) -> bool:
+def is_held(registry: Registry, message_id: int) -> bool:
     found = settled(registry, message_id)
     return found == {"state": "held", "reason": UNSHOWN}
 
@@ -92,18 +78,19 @@ def left_over(registry: Registry) -> list[tuple[Any, ...]]:
     return registry.rows("SELECT kind, state FROM typings")
 
 
-# --- T03: a frozen agent
+# --- T03: an agent that hangs
 
 
-def test_a_frozen_agent_gets_one_text_and_takes_both_when_it_goes_on(
-    launched: Fleet, crew: CrewMaker, cafleet: Program, registry: Registry
+def test_an_agent_that_hangs_gets_one_text_and_takes_all_when_it_goes_on(
+    fleet: Fleet, crew: CrewMaker, cafleet: Program, registry: Registry
 ) -> None:
-    seat = launched.recipient
-    with frozen(crew, seat) as go_on, running(cafleet, registry):
+    seat = fleet.recipient
+    seat.recording.command(hang=True)
+    with running(cafleet, registry):
         first = post(registry, "the first one")
         assert settled(registry, first, seconds=60)["state"] == "unsure"
         second = post(registry, "the second one")
-        wait_for(lambda: held(registry, second), "the second waits", seconds=30)
+        wait_for(lambda: is_held(registry, second), "the second waits", seconds=30)
         said = cafleet.run("message", "why", str(second)).ok().stdout
         assert "the agent may hang" in said
         # Whoever types by hand is kept from it as well.
@@ -118,7 +105,7 @@ def test_a_frozen_agent_gets_one_text_and_takes_both_when_it_goes_on(
         assert settled(registry, third)["state"] == "held"
         time.sleep(7)
         assert (all_states(registry)[second], all_states(registry)[third]) == ("held", "held")
-        go_on()
+        seat.recording.command(hang=False)
         wait_for_states(registry, "submitted", seconds=60)
     texts = "".join(frames(seat))
     assert [texts.count(f"the {each} one") for each in ("first", "second", "third")] == [1, 1, 1]
@@ -129,25 +116,56 @@ def test_a_frozen_agent_gets_one_text_and_takes_both_when_it_goes_on(
     assert events == [("typed",), ("unsure",), ("submitted",)]
 
 
-def test_a_courier_that_is_killed_before_a_frozen_agent_leaves_no_second_text(
-    launched: Fleet, crew: CrewMaker, cafleet: Program, registry: Registry
+def test_a_courier_that_is_killed_before_a_hanging_agent_leaves_no_second_text(
+    fleet: Fleet, crew: CrewMaker, cafleet: Program, registry: Registry
 ) -> None:
-    seat = launched.recipient
-    with frozen(crew, seat) as go_on:
-        with running(cafleet, registry) as loop:
-            first = post(registry, "the first one")
-            wait_for(lambda: all_states(registry)[first] == "typed", "it is being typed")
-            wait_for(lambda: seat.pane in pasted(crew), "it is pasted")
-            loop.kill()
-            loop.wait()
-        with running(cafleet, registry):
-            second = post(registry, "the second one")
-            assert settled(registry, first, seconds=60)["state"] == "unsure"
-            wait_for(lambda: held(registry, second), "the second waits", seconds=30)
-            go_on()
-            wait_for_states(registry, "submitted", seconds=60)
+    seat = fleet.recipient
+    seat.recording.command(hang=True)
+    with running(cafleet, registry) as loop:
+        first = post(registry, "the first one")
+        wait_for(lambda: seat.pane in pasted(crew), "it is pasted", seconds=30)
+        loop.kill()
+        loop.wait()
+    assert all_states(registry)[first] == "typed"
+    with running(cafleet, registry):
+        second = post(registry, "the second one")
+        assert settled(registry, first, seconds=60)["state"] == "unsure"
+        wait_for(lambda: is_held(registry, second), "the second waits", seconds=30)
+        seat.recording.command(hang=False)
+        wait_for_states(registry, "submitted", seconds=60)
     texts = "".join(frames(seat))
     assert (texts.count("the first one"), texts.count("the second one")) == (1, 1)
+
+
+@pytest.mark.parametrize("late", [False, True], ids=["before the paste", "after the paste"])
+def test_a_stopped_agent_behind_a_launcher_gets_each_text_once(
+    late: bool, launched: Fleet, crew: CrewMaker, cafleet: Program, registry: Registry
+) -> None:
+    seat = launched.recipient
+    agent = child_of(int(crew.server.ask(seat.pane, "#{pane_pid}")))
+    try:
+        with running(cafleet, registry):
+            if not late:
+                os.kill(agent, signal.SIGSTOP)
+            first = post(registry, "the first one")
+            if late:
+                wait_for(lambda: seat.pane in pasted(crew), "it is pasted", seconds=30)
+                os.kill(agent, signal.SIGSTOP)
+            found = settled(registry, first, seconds=60)["state"]
+            assert found == ("unsure" if late else "held")
+            second = post(registry, "the second one")
+            assert settled(registry, second)["state"] == "held"
+            os.kill(agent, signal.SIGCONT)
+            wait_for_states(registry, "submitted", seconds=60)
+    finally:
+        os.kill(agent, signal.SIGCONT)
+    texts = "".join(frames(seat))
+    assert (texts.count("the first one"), texts.count("the second one")) == (1, 1)
+
+
+def child_of(process: int) -> int:
+    [child] = Path(f"/proc/{process}/task/{process}/children").read_text().split()
+    return int(child)
 
 
 def pasted(crew: CrewMaker) -> str:
