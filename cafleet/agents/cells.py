@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from functools import lru_cache
 from typing import NamedTuple
 
 # CSI and its parameters; OSC up to its end; any other escape; what else draws nothing.
@@ -12,6 +13,10 @@ _CONTROL = re.compile(
     r"|\x1b\][^\x07\x1b]*(?:\x07|\x1b\\)"
     r"|\x1b[ -/]*[0-~]?"
     r"|[\x00-\x1a\x1c-\x1f\x7f-\x9f]"
+)
+# Characters of one column each, as most screens have no others.
+_NARROW = re.compile(
+    r"[ -~\xa0-\xac\xae-\u02ff\u2010-\u2027\u2190-\u21ff\u2500-\u25fc⎿⏵⏸⏺❯✢✳✶✻✽⬝⠀-⣿]*"
 )
 # Foreground, background and underline: the three that an extended colour follows.
 _COLOURS = frozenset({"38", "48", "58"})
@@ -49,7 +54,7 @@ class Row:
         """The cells from column 0; a combining character stands in the cell it combines with."""
         cells: list[Cell] = []
         for text, style in self.runs:
-            if text.isascii():
+            if _NARROW.fullmatch(text):
                 cells += [Cell(char, style) for char in text]
                 continue
             for char in text:
@@ -58,7 +63,7 @@ class Row:
 
     def columns(self, left: int, right: int | None) -> str:
         """The plain text from column ``left`` up to ``right``, or to the end."""
-        if self.text.isascii():
+        if _NARROW.fullmatch(self.text):
             return self.text[left:right].rstrip()
         return "".join(cell.text for cell in self.cells()[left:right]).rstrip()
 
@@ -99,6 +104,8 @@ def parse(screen: str) -> list[Row]:
     return rows
 
 
+# A screen has few styles, and changes between them hundreds of times.
+@lru_cache(maxsize=4096)
 def _restyle(style: Style, parameters: str) -> Style:
     """Apply the parameters of one SGR sequence (ECMA-48, 8.3.117; colours as in ITU-T T.416)."""
     codes = parameters.split(";")

@@ -76,7 +76,7 @@ def _between_rules(rows: list[Row], picture: Picture, cues: Cues) -> Composer | 
         if lower - upper > 1 and _begins(rows[upper + 1], cues):
             top, bottom = upper + 1, lower - 1
             text = typed_text(rows, range(top, bottom + 1), picture, cues)
-            whole = all(_width(rows[at]) >= picture.columns for at in (upper, lower))
+            whole = all(_width(rows[at]) >= picture.columns - 1 for at in (upper, lower))
             return Composer(
                 upper,
                 top,
@@ -95,16 +95,18 @@ def _width(row: Row) -> int:
 
 
 def _is_rule(text: str, mark: str) -> bool:
-    return text.startswith(mark * 3) and text.endswith(mark)
+    """Whether a row is a line of ``mark``, which a name may stand in, set off by a blank."""
+    return text.startswith(mark * 3) and text.lstrip(mark)[:1] in ("", " ")
 
 
 def _begins(row: Row, cues: Cues) -> bool:
     """Whether a composer begins in this row: its glyph alone or set off, and no choice of a menu."""
     if not _has_glyph(row, cues) or not is_blank(row.text[1:2] or " "):
         return False
-    # A menu draws mark and number alike; a composer draws its glyph unlike its text, or sets it
-    # off by a space that does not break.
-    return not is_choice(row, cues) or row.text[1] == "\N{NO-BREAK SPACE}" or _styled_apart(row)
+    # A menu draws mark and number alike, behind a space. A composer sets its glyph off by a space
+    # that does not break, or draws it unlike its text.
+    set_off = row.text[1:2] == "\N{NO-BREAK SPACE}"
+    return set_off or not is_choice(row, cues) or (cues.frame == "plain" and _styled_apart(row))
 
 
 def _has_glyph(row: Row, cues: Cues) -> bool:

@@ -48,6 +48,7 @@ class Cues(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
     working: tuple[Phrase, ...]
     spinners: frozenset[Glyph]
     unfinished: tuple[Phrase, ...]
+    tips: tuple[Phrase, ...]
     elsewhere: tuple[Phrase, ...]
     finished: tuple[Phrase, ...]
     turns: tuple[Phrase, ...]

@@ -105,19 +105,30 @@ def _inside(picture: Picture, agent: CodingAgent, cues: Cues) -> Look:
     text = composer.text
     if found(cues.shell_mode, _below(rows, composer)):
         text = f"{cues.shell_glyph} {text}".rstrip()
-    unknown: tuple[str, ...] = ()
-    if around.working:
-        state, cue = ScreenState.WORKING, around.working
-    elif text:
-        state, cue = ScreenState.DRAFT, "text in the composer"
-    elif missing := _missing(composer, around, picture):
-        state, cue = ScreenState.UNKNOWN, missing
-    elif around.unknown:
-        state, cue = ScreenState.UNKNOWN, _quoted(around.unknown, agent)
-        unknown = around.unknown
-    else:
-        state, cue = ScreenState.REST, "an empty composer"
+    state, cue = _state(composer, text, around, picture, agent)
+    unknown = around.unknown if state is ScreenState.UNKNOWN else ()
     return Look(state=state, cue=cue, composer=text, transcript=transcript, unknown=unknown)
+
+
+def _state(
+    composer: Composer, text: str, around: Surroundings, picture: Picture, agent: CodingAgent
+) -> tuple[ScreenState, str]:
+    """The state of an agent that shows a composer in use, and what says so."""
+    if around.working:
+        return ScreenState.WORKING, around.working
+    if text:
+        return ScreenState.DRAFT, "text in the composer"
+    missing = _missing(composer, around, picture)
+    if not missing and not around.unknown:
+        return ScreenState.REST, "an empty composer"
+    if _holds_blanks(composer, picture):
+        return ScreenState.DRAFT, "blanks in the composer"
+    return ScreenState.UNKNOWN, missing or _quoted(around.unknown, agent)
+
+
+def _holds_blanks(composer: Composer, picture: Picture) -> bool:
+    x, y = composer.start
+    return composer.whole and picture.cursor_y == y and picture.cursor_x > x
 
 
 def _missing(composer: Composer, around: Surroundings, picture: Picture) -> str:

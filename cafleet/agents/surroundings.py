@@ -18,10 +18,14 @@ from cafleet.agents.cues import Cues
 from cafleet.agents.patterns import begins, fits, folded, found
 
 # The items of a status line stand apart by a dot, or by two blanks or more.
-_APART = re.compile(r"\s{2,}|\s+·(?:\s+|$)")
+_APART = re.compile(r"\s{2,}|\s+·(?:\s+|$)|(?<=[A-Z] --)\s")
 # For how long something has been going on: `(12s`, `· 2m 03s`, `[retrying in 5s`.
 _CLOCK = re.compile(r"[\s(\[](?:\d+d\s?)?(?:\d+h\s?)?(?:\d+m\s?)?\d+s\b")
+# The same behind any sign at the head of a line.
+_RUNNING = re.compile(r"[^\w\s]\s.*[(\[](?:\d+d\s?)?(?:\d+h\s?)?(?:\d+m\s?)?\d+s\b")
 _BRAILLE = re.compile(r"\s*[\u2801-\u28ff]")
+# A picture that is drawn with characters.
+_ART = re.compile(r"[\u2800-\u28ff\s]{4,}")
 _CUT = "…"
 # The head of a dialog that is drawn over a screen with a box: its title, and the key that closes it.
 _DIALOG = re.compile(r"\S\s{3,}esc(?:\s{2,}|$)")
@@ -47,7 +51,7 @@ def read(rows: list[Row], composer: Composer, columns: int, cues: Cues) -> Surro
     # A line of the agent's own settings may hold any words, such as the title of the session.
     telling = [text for text in below if not fits(text, cues.status)]
     unknown = [text for text in telling if not _is_known(text, edge, cues)]
-    end = _end(rows, composer, cues)
+    end = _end(rows, composer, edge, cues)
     is_over = _is_over(rows, composer, end, telling, cues)
     if not is_over:
         unknown = [*end[:1], *end[1:][-1:], *unknown]
@@ -82,7 +86,7 @@ def _is_known(line: str, edge: int, cues: Cues) -> bool:
         return True
     items = _items(line)
     for at, item in enumerate(items, 1):
-        is_cut = item.endswith(_CUT) or (at == len(items) and len(line) >= edge)
+        is_cut = item.endswith(_CUT) or (at == len(items) and len(line) >= edge - 1)
         if not fits(item, cues.resting) and not (is_cut and _is_beginning(item, cues)):
             return False
     return True
@@ -117,6 +121,9 @@ def _working_above(rows: list[Row], composer: Composer, cues: Cues) -> str:
         text = rows[at].text
         if fits(text, cues.finished):
             return ""
+        # An answer of Claude Code may end in such words, and looks like nothing else.
+        if _RUNNING.match(text) and not (cues.frame == "rules" and fits(text, cues.turns)):
+            return "a status line with a running clock"
         spins = text[:1] in cues.spinners or _BRAILLE.match(text[:1]) is not None
         if spins and (said := _status_line(rows, at, composer, cues)):
             return said
@@ -138,22 +145,30 @@ def _status_line(rows: list[Row], at: int, composer: Composer, cues: Cues) -> st
     return "a status line with a running clock" if _CLOCK.search(block) else ""
 
 
-def _end(rows: list[Row], composer: Composer, cues: Cues) -> list[str]:
+def _end(rows: list[Row], composer: Composer, edge: int, cues: Cues) -> list[str]:
     """The block of lines that ends the transcript; lines that are known at rest may follow it."""
-    at = composer.outer - 1
-    while True:
-        while at >= 0 and _is_passed_over(_beside(rows, at, composer), cues):
-            at -= 1
-        top = at
-        while top > 0 and not _is_head(rows, top, cues):
-            top -= 1
-        lines = (_beside(rows, each, composer) for each in range(max(top, 0), at + 1))
-        block = [text for text in lines if text]
-        if len(block) > 1 and fits(block[0], cues.finished):
-            del block[0]
-        if not block or not fits(block[0], cues.overlays):
-            return block
-        at = top - 1
+    at = _above_overlay(rows, composer, cues)
+    while at >= 0 and _is_passed_over(_beside(rows, at, composer), edge, cues):
+        at -= 1
+    top = at
+    while top > 0 and not _is_head(rows, top, cues):
+        top -= 1
+    lines = (_beside(rows, each, composer) for each in range(max(top, 0), at + 1))
+    block = [text for text in lines if text]
+    if len(block) > 1 and fits(block[0], cues.finished):
+        del block[0]
+    return block
+
+
+def _above_overlay(rows: list[Row], composer: Composer, cues: Cues) -> int:
+    """The last row above the composer, or above the help that a key has put between."""
+    if cues.overlays:
+        for at in range(composer.outer - 1, -1, -1):
+            if fits(rows[at].text, cues.overlays):
+                return at - 1
+            if _begins_block(rows[at].text):
+                break
+    return composer.outer - 1
 
 
 def _beside(rows: list[Row], at: int, composer: Composer) -> str:
@@ -161,8 +176,10 @@ def _beside(rows: list[Row], at: int, composer: Composer) -> str:
     return rows[at].columns(0, composer.right)
 
 
-def _is_passed_over(text: str, cues: Cues) -> bool:
-    return not text or (text[0].isspace() and _is_known(text, len(text) + 1, cues))
+def _is_passed_over(text: str, edge: int, cues: Cues) -> bool:
+    if not text or _ART.fullmatch(text):
+        return True
+    return text[0].isspace() and _is_known(text, edge, cues)
 
 
 def _is_head(rows: list[Row], at: int, cues: Cues) -> bool:
@@ -189,8 +206,8 @@ def _is_over(
     Where no line on the screen tells that of any turn, a status that is shown only while none is
     going on stands for it.
     """
-    if end and (fits(end[-1], cues.finished) or fits(end[0], cues.turns)):
-        return True
+    if end and (fits(end[-1], cues.finished) or fits(" ".join(end), cues.turns)):
+        return not found(cues.tips, " ".join(end[-2:]))
     return any(fits(item, cues.idle) for text in below for item in _items(text)) and not any(
         fits(row.text, cues.finished) for row in rows[: composer.outer]
     )

@@ -27,6 +27,8 @@ _PS_SECONDS = 2.0
 _PAUSE_SECONDS = 0.05
 # How long a process may take to end after each of the two signals.
 _ENDING_SECONDS = 2.0
+# Processes that have ended and that nobody has asked about yet.
+_ENDED = ("Z", "X")
 _LINUX = platform.system() == "Linux"
 
 
@@ -92,7 +94,7 @@ def _linux_foreground(terminal: Terminal) -> tuple[Process, ...] | None:
             break
         pid, stat = waiting.pop()
         is_member = stat.group == first.foreground
-        if is_member:
+        if is_member and stat.state not in _ENDED:
             found.append(_process(pid, stat))
         for child in _children(pid):
             inner = _stat(child)

@@ -63,10 +63,11 @@ def scene_of(picture: Picture, composer: range) -> Scene:
 
 
 def _end(above: Grid) -> int:
-    """Where the last block begins: in the first column, or at the last line if none does."""
+    """Where the last block begins: after a blank row, in the first column if any does so."""
     lines = [at for at, row in enumerate(above) if text_of(row)]
-    heads = [at for at in lines if not text_of(above[at])[0].isspace() and at - 1 not in lines]
-    return heads[-1] if heads else max([0, *lines])
+    heads = [at for at in lines if at - 1 not in lines]
+    first = [at for at in heads if not text_of(above[at])[0].isspace()]
+    return max([0, *(first or heads)])
 
 
 def picture_of(scene: Scene, picture: Picture) -> Picture:
