@@ -186,13 +186,14 @@ class FleetRecord(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class FleetSummary(msgspec.Struct, frozen=True, kw_only=True):
-    """One line of the list of fleets; ``member_count`` counts active members."""
+    """One line of the list of fleets; ``member_count`` counts active members, and is null where the
+    status of one is not known."""
 
     fleet_id: int
     director_member_id: int | None
     name: str | None
     created_at: str
-    member_count: int
+    member_count: int | None
 
 
 class MessageRecord(msgspec.Struct, frozen=True, kw_only=True):

@@ -12,7 +12,7 @@ from cafleet.settings import home_folder
 
 
 class AgentPaths(msgspec.Struct, frozen=True, kw_only=True):
-    """Absolute paths, exactly as resolved: no symbolic link is followed, nothing need exist.
+    """Absolute paths in their shortest spelling; no symbolic link is followed, nothing need exist.
 
     ``base`` is the identity that an installation is recorded under. ``variable`` is the one that
     may set it, ``is_default`` whether it is unset. ``preset`` is null for an agent without one.
@@ -66,6 +66,8 @@ def locate(name: CodingAgent) -> AgentPaths:
         )
     if any("\ud800" <= character <= "\udfff" for character in base):
         raise SettingError(f"{rule.variable} is {base!r}, which is not valid UTF-8; correct it")
+    # Of two slashes in front POSIX lets both stand; one folder is to have one spelling.
+    base = "/" + os.path.normpath(base).lstrip("/")
     return AgentPaths(
         base=base,
         variable=rule.variable,

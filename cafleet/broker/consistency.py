@@ -112,6 +112,15 @@ def row_faults(conn: Connection) -> Iterator[tuple[str, Iterator[str]]]:
     yield "members", _duplicate_monitors(conn)
 
 
+def remarks(conn: Connection) -> Iterator[str]:
+    """What is worth knowing of the rows, and no fault, a sentence each."""
+    for row in queries.list_missing_senders(conn):
+        yield (
+            f"member {row.member_id} has no row any more, and {row.message_count} messages from it are "
+            f"kept; they are shown with its id and without a name"
+        )
+
+
 def _paged(conn: Connection, table: _Table) -> Iterator[str]:
     after = -LARGEST_INTEGER
     while True:

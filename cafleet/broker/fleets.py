@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+import msgspec
+
 from cafleet.broker.ids import is_id
 from cafleet.errors import FROM_BACKUP, IntegrityError, UnknownIdError
 from cafleet.records import FleetRecord, FleetSummary
@@ -23,16 +25,19 @@ def database_id(conn: Connection) -> str:
     return found
 
 
-def list_fleets(conn: Connection) -> Sequence[FleetSummary]:
-    """The living fleets, newest first, each with the number of its active members.
-
-    Raises:
-        IntegrityError: a member's status is none that is known.
-    """
-    found = queries.list_fleets(conn)
-    for fleet in found:
-        statuses(conn, fleet_id=fleet.fleet_id)
-    return found
+def list_fleets(conn: Connection) -> tuple[list[FleetSummary], dict[int, IntegrityError]]:
+    """The living fleets, newest first, each with the number of its active members; and by fleet id
+    why a fleet has no such number: the status of a member is none that is known."""
+    found: list[FleetSummary] = []
+    damage: dict[int, IntegrityError] = {}
+    for fleet in queries.list_fleets(conn):
+        count = fleet.member_count
+        try:
+            statuses(conn, fleet_id=fleet.fleet_id)
+        except IntegrityError as error:
+            damage[fleet.fleet_id], count = error, None
+        found.append(msgspec.structs.replace(fleet, member_count=count))
+    return found, damage
 
 
 def living_ids(conn: Connection) -> list[int]:

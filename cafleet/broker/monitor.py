@@ -85,10 +85,7 @@ def claim(
     with transaction(conn):
         row = runtime(conn, fleet_id=fleet_id)
         if is_live(row, lock_held=lock_held, now=now):
-            raise RefusedError(
-                f"the monitor loop of fleet {fleet_id} is already running; stop it first with "
-                f"`cafleet monitor stop {fleet_id}`"
-            )
+            raise running(fleet_id)
         if unless_stopped and row is not None and row.stopped_at is not None:
             raise RefusedError(
                 f"the monitor loop of fleet {fleet_id} was stopped; run it by hand with "
@@ -103,6 +100,14 @@ def claim(
             wake_interval_seconds=wake_interval_seconds,
         )
     return claimed
+
+
+def running(fleet_id: int) -> RefusedError:
+    """The refusal of a second loop."""
+    return RefusedError(
+        f"the monitor loop of fleet {fleet_id} is already running; stop it first with "
+        f"`cafleet monitor stop {fleet_id}`"
+    )
 
 
 def heartbeat(conn: Connection, claim: Claim, *, now: datetime) -> bool:

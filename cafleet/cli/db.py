@@ -63,8 +63,8 @@ def check(json: Json = False) -> None:
 
     path = settings.database_path()
     findings = upkeep.check(path)
-    outcome = CheckWire(ok=not findings, findings=findings)
-    say(to_json(outcome) if json else texts.checked(path, findings))
+    outcome = CheckWire(ok=not findings, findings=findings, remarks=upkeep.remarks(path))
+    say(to_json(outcome) if json else texts.checked(path, outcome))
     if findings:
         raise typer.Exit(1)
 

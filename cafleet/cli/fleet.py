@@ -72,8 +72,13 @@ def list_(json: Json = False) -> None:
     from cafleet.broker import fleets
 
     with open_session() as conn:
-        found = shaped_all(fleets.list_fleets(conn), FleetSummary)
-    say(to_json(found) if json else texts.listed(found))
+        rows, damage = fleets.list_fleets(conn)
+    found = shaped_all(rows, FleetSummary)
+    faults = {fleet_id: error.message for fleet_id, error in damage.items()}
+    say(to_json(found) if json else texts.listed(found, faults))
+    if json:
+        for fleet_id, fault in faults.items():
+            warn(f"the members of fleet {fleet_id} cannot be counted: {fault}")
 
 
 @app.command("show", cls=SubjectCommand)

@@ -8,7 +8,7 @@ import typer
 
 from cafleet import settings
 from cafleet.cli.arguments import identifier, positive, whole
-from cafleet.cli.output import say, to_json
+from cafleet.cli.output import say, to_json, warn
 from cafleet.cli.parser import SubjectCommand
 from cafleet.cli.session import open_session
 
@@ -31,6 +31,9 @@ def run(
             "--interval", parser=whole, metavar="N", help="Seconds between wakes; 0 for none (600)."
         ),
     ] = None,
+    detach: Annotated[
+        bool, typer.Option("--detach", help="Start it in the background, also after a stop.")
+    ] = False,
     unless_stopped: Annotated[bool, typer.Option("--unless-stopped", hidden=True)] = False,
 ) -> None:
     """Run a fleet's loop until it is stopped: it delivers notices and wakes the monitor."""
@@ -38,8 +41,13 @@ def run(
     # Its deliveries use them; a bad value is told before it claims the fleet.
     settings.max_text_len()
     settings.delivery_hold_timeout()
-    with open_session():
-        pass
+    with open_session() as conn:
+        if detach:
+            from cafleet.operations.monitoring import start_loop
+            from cafleet.present.monitor_text import detached
+
+            say(detached(start_loop(conn, fleet_id=fleet_id, tick=tick, interval=interval)))
+            return
     from cafleet.courier.loop import Loop
 
     Loop(
@@ -78,6 +86,8 @@ def stop(fleet_id: FleetId, json: Json = False) -> None:
     with open_session() as conn:
         outcome = StoppedWire(stopped=stop_loop(conn, fleet_id=fleet_id))
     say(to_json(outcome) if json else texts.stopped(fleet_id, outcome))
+    if json and not outcome.stopped:
+        warn(f"the monitor loop of fleet {fleet_id} was not running; {texts.barred(fleet_id)}")
 
 
 @app.command("scan", cls=SubjectCommand)

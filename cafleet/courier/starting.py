@@ -6,6 +6,7 @@ import os
 import subprocess
 import sys
 import time
+from collections.abc import Sequence
 from contextlib import suppress
 
 from cafleet import settings
@@ -18,6 +19,8 @@ from cafleet.records import Placement
 from cafleet.store import Connection
 
 CLAIM_SECONDS = 5.0
+# How a loop is run that nobody has asked for.
+UNASKED = ("--unless-stopped",)
 _LOOK_SECONDS = 0.05
 # The log starts anew beyond this size; it is for the person who asks why a loop has ended.
 _LOG_BYTES = 1_000_000
@@ -83,16 +86,19 @@ def _placement(conn: Connection, fleet_id: int) -> Placement | None:
     return found
 
 
-def start(conn: Connection, *, database: str, fleet_id: int) -> int | None:
+def start(
+    conn: Connection, *, database: str, fleet_id: int, options: Sequence[str] = UNASKED
+) -> int | None:
     """Start a loop that outlives this process, and wait up to 5 s until a live one has claimed the
-    fleet; its process id, or ``None``. A loop that was stopped stays stopped.
+    fleet; its process id, or ``None``. ``options`` are those of `monitor run`; by default a loop that
+    was stopped stays stopped.
 
     Raises:
         CafleetError: the program or its log cannot be opened.
     """
     path = log_path(database, fleet_id)
     try:
-        process = _spawn(database, fleet_id, path)
+        process = _spawn(database, fleet_id, path, options)
     except OSError as error:
         raise CafleetError(
             f"the monitor loop of fleet {fleet_id} cannot be started ({error.strerror}); see {path}"
@@ -109,7 +115,9 @@ def start(conn: Connection, *, database: str, fleet_id: int) -> int | None:
     return None
 
 
-def _spawn(database: str, fleet_id: int, path: str) -> subprocess.Popen[bytes]:
+def _spawn(
+    database: str, fleet_id: int, path: str, options: Sequence[str]
+) -> subprocess.Popen[bytes]:
     flags = os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_NOFOLLOW | os.O_CLOEXEC
     log = os.open(path, flags, 0o600)
     program = [sys.executable, "-P", "-m", "cafleet"]
@@ -117,7 +125,7 @@ def _spawn(database: str, fleet_id: int, path: str) -> subprocess.Popen[bytes]:
         if os.fstat(log).st_size > _LOG_BYTES:
             os.ftruncate(log, 0)
         return subprocess.Popen(
-            [*program, "monitor", "run", str(fleet_id), "--unless-stopped"],
+            [*program, "monitor", "run", str(fleet_id), *options],
             stdin=subprocess.DEVNULL,
             stdout=log,
             stderr=log,

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
+
 from cafleet.broker import fleets, members, monitor
 from cafleet.courier.liveness import is_running
 from cafleet.courier.starting import is_server_listening
@@ -52,11 +54,21 @@ def check_fleets(conn: Connection, database: str, caller: CallerPane | None) -> 
         for orphan in orphans_on(conn, server):
             found.orphans.append(orphan)
             found.warnings.append(
-                f"pane {orphan.pane_id} is tagged for member {orphan.member_id} of fleet "
-                f"{orphan.fleet_id}, which is not active or has another pane; close it with "
-                f"`cafleet doctor --mend '{orphan.pane_id}'` (server: {orphan.socket})"
+                f"{_told(conn, orphan)}; close it with `cafleet doctor --mend '{orphan.pane_id}'` "
+                f"(server: {orphan.socket})"
             )
     return found
+
+
+def _told(conn: Connection, orphan: OrphanPane) -> str:
+    """Whose the pane was. That `fleet delete` has left it was somebody's wish, and is no fault."""
+    whose = f"member {orphan.member_id} of fleet {orphan.fleet_id}"
+    with suppress(CafleetError):
+        if fleets.get(conn, fleet_id=orphan.fleet_id).deleted_at is not None:
+            return (
+                f"pane {orphan.pane_id} was left open for you when its fleet was deleted ({whose})"
+            )
+    return f"pane {orphan.pane_id} is tagged for {whose}, which is not active or has another pane"
 
 
 def _courier(conn: Connection, database: str, fleet_id: int) -> CourierState:

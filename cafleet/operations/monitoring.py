@@ -10,9 +10,10 @@ import msgspec
 
 from cafleet import clock, settings
 from cafleet.broker import deliveries, fleets, monitor
+from cafleet.courier import starting
 from cafleet.courier.liveness import is_running
 from cafleet.courier.process_lock import is_held, loop_lock_path
-from cafleet.errors import CafleetError
+from cafleet.errors import CafleetError, MultiplexerError
 from cafleet.records import LifeLine, MonitorRuntime
 from cafleet.store import Connection
 from cafleet.store.rows import WakeTargetRow
@@ -85,6 +86,40 @@ def has_process(*, fleet_id: int) -> bool:
 
 def _is_live(runtime: MonitorRuntime | None, fleet_id: int, now: datetime) -> bool:
     return monitor.is_live(runtime, lock_held=has_process(fleet_id=fleet_id), now=now)
+
+
+def start_loop(
+    conn: Connection, *, fleet_id: int, tick: int | None, interval: int | None
+) -> MonitorRuntime:
+    """Start the loop in the background, also where it was stopped; its row once it has claimed the
+    fleet. ``tick`` and ``interval`` are as for a loop in the foreground.
+
+    Raises:
+        UnknownIdError: the fleet is unknown or deleted.
+        RefusedError: a loop runs already.
+        MultiplexerError: the fleet's server cannot be reached, or the loop would end with the sandbox
+            that this process is in.
+        CafleetError: the loop did not start.
+    """
+    fleets.get_living(conn, fleet_id=fleet_id)
+    database = settings.database_path()
+    if is_running(conn, database=database, fleet_id=fleet_id):
+        raise monitor.running(fleet_id)
+    if not starting.require_server(conn, fleet_id=fleet_id).is_in_sight():
+        raise MultiplexerError(
+            f"a loop that is started here would end with this sandbox; run `cafleet monitor run {fleet_id} "
+            f"--detach` outside of it"
+        )
+    options = [] if tick is None else ["--tick", str(tick)]
+    options += [] if interval is None else ["--interval", str(interval)]
+    pid = starting.start(conn, database=database, fleet_id=fleet_id, options=options)
+    row = monitor.runtime(conn, fleet_id=fleet_id)
+    if pid is None or row is None:
+        raise CafleetError(
+            f"the monitor loop of fleet {fleet_id} did not start; see "
+            f"{starting.log_path(database, fleet_id)}"
+        )
+    return row
 
 
 def stop_loop(conn: Connection, *, fleet_id: int) -> bool:

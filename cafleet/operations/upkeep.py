@@ -9,6 +9,7 @@ from itertools import islice
 
 import msgspec
 
+from cafleet.broker import consistency
 from cafleet.broker.consistency import row_faults
 from cafleet.errors import (
     FROM_BACKUP,
@@ -105,6 +106,20 @@ def check(path: str) -> list[str]:
             except CafleetError as failure:
                 found.append(f"{part} could not be checked: {failure}")
     return found
+
+
+def remarks(path: str) -> list[str]:
+    """What is worth knowing of a database at head and no fault, a sentence each."""
+    what = recognise(path)
+    if what.version != HEAD or what.kind in (Kind.PUBLISHED, Kind.UNSOUND):
+        return []
+    with closing(connect(path)) as conn:
+        forbid_writes(conn)
+        try:
+            return list(islice(consistency.remarks(conn), MOST_OF_A_KIND))
+        except CafleetError:
+            # What cannot be read is a finding.
+            return []
 
 
 def _parts(

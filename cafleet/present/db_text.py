@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from cafleet.present.cells import ABSENT
 from cafleet.present.table import table
 from cafleet.present.visible import visible
-from cafleet.present.wire import ParameterWire, QueryWire
+from cafleet.present.wire import CheckWire, ParameterWire, QueryWire
 
 if TYPE_CHECKING:
     from cafleet.operations.upkeep import ExplainedQuery
@@ -56,9 +56,10 @@ def query_explained(query: ExplainedQuery) -> str:
     )
 
 
-def checked(path: str, findings: Sequence[str]) -> str:
-    """One line for each finding, or one that there are none."""
-    return "\n".join(map(visible, findings)) or f"Nothing is wrong with {visible(path)}."
+def checked(path: str, outcome: CheckWire) -> str:
+    """One line for each finding, or one that there are none; then the remarks."""
+    lines = outcome.findings or [f"Nothing is wrong with {path}."]
+    return "\n".join(map(visible, [*lines, *(f"Remark: {each}." for each in outcome.remarks)]))
 
 
 def backed_up(path: str, size: int) -> str:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from cafleet.present.cells import cell, name_cell
 from cafleet.present.table import table
@@ -19,7 +19,8 @@ def created(fleet: CreatedFleetWire) -> str:
     return f"{ids}\nmonitor loop pid={fleet.monitor_loop.pid}"
 
 
-def listed(fleets: Sequence[FleetSummary]) -> str:
+def listed(fleets: Sequence[FleetSummary], faults: Mapping[int, str]) -> str:
+    """A line for each fleet; ``faults`` say by fleet id why its members are not counted."""
     if not fleets:
         return "No fleets; start one with 'cafleet fleet create'."
     rows = [
@@ -28,11 +29,15 @@ def listed(fleets: Sequence[FleetSummary]) -> str:
             cell(fleet.director_member_id),
             name_cell(fleet.name),
             cell(fleet.member_count),
-            cell(fleet.created_at),
+            "  ".join([cell(fleet.created_at), *map(cell, _of(fleet, faults))]),
         ]
         for fleet in fleets
     ]
     return table(_COLUMNS, rows)
+
+
+def _of(fleet: FleetSummary, faults: Mapping[int, str]) -> list[str]:
+    return [faults[fleet.fleet_id]] if fleet.fleet_id in faults else []
 
 
 def shown(fleet: FleetRecord) -> str:

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from cafleet.present.cells import ABSENT, name_cell
 from cafleet.present.visible import visible, visible_body
 from cafleet.present.wire import MonitorStatusWire, OwedWire, ScanWire, StoppedWire
-from cafleet.records import WakeOutcome
+from cafleet.records import MonitorRuntime, WakeOutcome
 
 _NO_PANE = "—"
 # So many owed notices are told one by one, the oldest.
@@ -62,7 +62,21 @@ def _notice(owed: OwedWire) -> str:
 
 def stopped(fleet_id: int, outcome: StoppedWire) -> str:
     was = "stopped" if outcome.stopped else "was not running"
-    return f"The monitor loop of fleet {fleet_id} {was}; `cafleet monitor run {fleet_id}` starts it again."
+    return f"The monitor loop of fleet {fleet_id} {was}; {barred(fleet_id)}."
+
+
+def barred(fleet_id: int) -> str:
+    """What a stop means for later, whether or not a loop ran."""
+    return (
+        f"none is started unasked until somebody runs `cafleet monitor run {fleet_id}`, with --detach in "
+        f"the background"
+    )
+
+
+def detached(loop: MonitorRuntime) -> str:
+    return (
+        f"monitor loop started (fleet {loop.fleet_id}, tick {loop.tick_seconds}s, pid {loop.pid})"
+    )
 
 
 def scanned(scans: Sequence[ScanWire], *, ansi: bool) -> str:

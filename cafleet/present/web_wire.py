@@ -74,11 +74,12 @@ class WakeRequestWire(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class NamedMessageWire(msgspec.Struct, frozen=True, kw_only=True):
-    """A message with the names of both ends; a summary has no recipient, so both are null."""
+    """A message with the names of both ends; a summary has no recipient, so both are null, and the
+    name of a sender whose row was removed is null."""
 
     message_id: int
     from_member_id: int
-    from_member_name: str
+    from_member_name: str | None
     to_member_id: int | None
     to_member_name: str | None
     type: MessageType
@@ -155,18 +156,18 @@ def named(messages: Sequence[TrackedMessage], names: Mapping[int, str]) -> Messa
     """The wire form of ``messages``, in their order.
 
     Raises:
-        IntegrityError: a name is missing; nothing is invented, and nobody is left out.
+        IntegrityError: the name of a recipient is missing; nothing is invented.
     """
     return MessagesWire(messages=[_named(message, names) for message in messages])
 
 
 def _named(message: TrackedMessage, names: Mapping[int, str]) -> NamedMessageWire:
     recipient = message.to_member_id
-    to_name = None if recipient is None else _name(message, "to_member_id", recipient, names)
+    to_name = None if recipient is None else _recipient_name(message, recipient, names)
     return NamedMessageWire(
         message_id=message.message_id,
         from_member_id=message.from_member_id,
-        from_member_name=_name(message, "from_member_id", message.from_member_id, names),
+        from_member_name=names.get(message.from_member_id),
         to_member_id=recipient,
         to_member_name=to_name,
         type=message.type,
@@ -179,11 +180,11 @@ def _named(message: TrackedMessage, names: Mapping[int, str]) -> NamedMessageWir
     )
 
 
-def _name(message: TrackedMessage, column: str, member_id: int, names: Mapping[int, str]) -> str:
+def _recipient_name(message: TrackedMessage, recipient: int, names: Mapping[int, str]) -> str:
     try:
-        return names[member_id]
+        return names[recipient]
     except KeyError:
         raise IntegrityError(
-            f"messages.{column} holds {member_id} where message_id is {message.message_id}, and no "
+            f"messages.to_member_id holds {recipient} where message_id is {message.message_id}, and no "
             f"member has that id; restore the member {FROM_BACKUP}"
         ) from None

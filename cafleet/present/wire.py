@@ -237,9 +237,12 @@ class QueryWire(msgspec.Struct, frozen=True, kw_only=True):
     plan: list[str]
 
 
-class CheckWire(msgspec.Struct, frozen=True, kw_only=True):
+class CheckWire(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """``remarks``, only where there are any, are no faults."""
+
     ok: bool
     findings: list[str]
+    remarks: list[str] = []
 
 
 class BackupWire(msgspec.Struct, frozen=True, kw_only=True):

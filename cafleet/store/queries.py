@@ -39,6 +39,7 @@ from cafleet.store.rows import (
     MessageFaultRow,
     MessageIdRow,
     MessageRow,
+    MissingSenderRow,
     MonitorClaimRow,
     MonitorRuntimeRow,
     OwedRow,
@@ -1792,6 +1793,24 @@ def list_fleet_unsure_ids(
     )
 
 
+def list_missing_senders(
+    conn: Connection,
+) -> list[MissingSenderRow]:
+    """The senders that no member row stands for, each with the number of its messages. History
+    outlives a member that was removed by hand. Why the recursion: it steps from one sender to
+    the next in the index, however much each has sent.
+
+    Source: sql/queries/messages.sql:660, by idx_messages_sent, primary key.
+    """
+    return many(
+        conn,
+        "messages",
+        "list_missing_senders",
+        MissingSenderRow,
+        {},
+    )
+
+
 def list_stored_messages(
     conn: Connection,
     *,
@@ -1801,7 +1820,7 @@ def list_stored_messages(
 ) -> list[StoredMessageRow]:
     """Every row with every column, a page at a time: what `cafleet db check` decodes.
 
-    Source: sql/queries/messages.sql:660, by primary key.
+    Source: sql/queries/messages.sql:694, by primary key.
     """
     return many(
         conn,
@@ -1825,7 +1844,7 @@ def list_message_faults(
     """The messages among these ids that break a rule, each with the first one that it breaks. A
     sender need not exist: history outlives it. What was there before schema 9 has no events.
 
-    Source: sql/queries/messages.sql:683, by idx_delivery_events_message, idx_messages_origin,
+    Source: sql/queries/messages.sql:717, by idx_delivery_events_message, idx_messages_origin,
     primary key.
     """
     return many(

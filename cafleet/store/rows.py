@@ -226,6 +226,17 @@ class MemberIdRow(Row, frozen=True, kw_only=True):
     member_id: int
 
 
+class MissingSenderRow(Row, frozen=True, kw_only=True):
+    table: ClassVar[str] = "messages"
+    key: ClassVar[str] = "member_id"
+    joined: ClassVar[Mapping[str, Source]] = {
+        "member_id": Source("messages", "from_member_id", "from_member_id", "member_id")
+    }
+
+    member_id: int
+    message_count: int
+
+
 class MemberFaultRow(Row, frozen=True, kw_only=True):
     table: ClassVar[str] = "members"
     key: ClassVar[str] = "member_id"

@@ -54,7 +54,10 @@ class Endpoint(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def list_fleets(conn: Connection, _: Call) -> Sequence[FleetSummary]:
-    return shaped_all(fleets.list_fleets(conn), FleetSummary)
+    found, damage = fleets.list_fleets(conn)
+    for error in damage.values():
+        raise error
+    return shaped_all(found, FleetSummary)
 
 
 def list_members(conn: Connection, call: Call) -> wire.RosterWire:

@@ -657,6 +657,40 @@ WHERE
     AND messages.delivery_state = 'unsure'
 ORDER BY messages.message_id;
 
+-- name: list_missing_senders()
+-- The senders that no member row stands for, each with the number of its messages. History outlives
+-- a member that was removed by hand.
+-- Why the recursion: it steps from one sender to the next in the index, however much each has sent.
+-- returns: MissingSenderRow
+-- plan: idx_messages_sent, primary key
+-- scan: senders (one row per sender)
+-- sort: the few that are missing
+WITH RECURSIVE
+senders (member_id) AS (
+    SELECT min(messages.from_member_id)
+    FROM messages
+    UNION ALL
+    SELECT (
+        SELECT min(messages.from_member_id)
+        FROM messages
+        WHERE messages.from_member_id > senders.member_id
+    )
+    FROM senders
+    WHERE senders.member_id IS NOT NULL
+)
+
+SELECT
+    senders.member_id,
+    (
+        SELECT count(*)
+        FROM messages
+        WHERE messages.from_member_id = senders.member_id
+    ) AS message_count
+FROM senders
+LEFT JOIN members ON senders.member_id = members.member_id
+WHERE senders.member_id IS NOT NULL AND members.member_id IS NULL
+ORDER BY senders.member_id;
+
 -- name: list_stored_messages(after_id, until_id, limit)
 -- Every row with every column, a page at a time: what `cafleet db check` decodes.
 -- params: after_id int = messages.message_id, until_id int = messages.message_id, limit int

@@ -131,7 +131,6 @@ def test_an_unknown_status_is_refused_wherever_members_are_counted_or_one_is_mis
     for command in (
         ("fleet", "delete", "1"),
         ("fleet", "delete", "1", "--kill-panes"),
-        ("fleet", "list", "--json"),
         ("member", "list", "1"),
         ("monitor", "scan", "1"),
         ("monitor", "status", "1", "--json"),
@@ -142,6 +141,20 @@ def test_an_unknown_status_is_refused_wherever_members_are_counted_or_one_is_mis
         refusals.expect(1, fragment, *command)
     cafleet.run("fleet", "show", "1").ok()
     cafleet.run("member", "list", "2").ok()
+
+
+def test_an_unknown_status_is_told_in_the_line_of_its_own_fleet(
+    crowd: Registry, cafleet: Program
+) -> None:
+    cafleet.environment["CAFLEET_DATABASE_URL"] = crowd.url
+    crowd.rows("UPDATE members SET status = 'zombie' WHERE member_id = 3")
+    fault = "members.status holds 'zombie' where member_id is 3"
+    _, second, first = cafleet.run("fleet", "list").ok().stdout.splitlines()
+    assert (second.split()[3], fault in second) == ("2", False)
+    assert (first.split()[3], fault in first) == ("-", True)
+    told = cafleet.run("fleet", "list", "--json").ok()
+    assert [fleet["member_count"] for fleet in told.json()] == [2, None]
+    assert told.stderr.startswith("Warning: the members of fleet 1 cannot be counted: " + fault)
 
 
 def test_a_poll_prints_a_message_whose_delivery_state_nobody_knows_and_warns(

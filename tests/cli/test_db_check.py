@@ -554,3 +554,19 @@ def test_no_writer_waits_for_it(crowd: Registry) -> None:
             messages.send(writer, sender_id=3, recipient_id=4, text="x", now=utc_now())
             assert list(faults) == []
             messages.send(writer, sender_id=3, recipient_id=4, text="x", now=utc_now())
+
+
+def test_a_sender_that_was_removed_by_hand_is_a_remark_and_no_fault(
+    cafleet: Program, crowd: Registry
+) -> None:
+    cafleet.environment["CAFLEET_DATABASE_URL"] = crowd.url
+    assert cafleet.run("db", "check", "--json").stdout == '{"ok":true,"findings":[]}\n'
+    ghost = crowd.member(1, "ghost")
+    for text in ("boo", "boo again"):
+        crowd.message(ghost, 3, text)
+    crowd.rows("DELETE FROM members WHERE member_id = ?", ghost)
+    remark = f"member {ghost} has no row any more, and 2 messages from it are kept"
+    told = cafleet.run("db", "check", "--json").json()
+    assert (told["ok"], told["findings"]) == (True, [])
+    assert [each.startswith(remark) for each in told["remarks"]] == [True]
+    assert f"\nRemark: {remark}" in cafleet.run("db", "check").ok().stdout

@@ -100,7 +100,7 @@ class Worker:
     def look(self) -> None:
         """List whatever can be listed, over one connection."""
         with open_session() as conn:
-            [fleet] = fleets.list_fleets(conn)
+            [fleet] = fleets.list_fleets(conn)[0]
             while not self._stop.exists():
                 with self._told():
                     member_id = self._rng.choice(_everybody(conn))
@@ -158,7 +158,7 @@ ROLES: dict[str, Callable[[Worker], None]] = {
 
 
 def _everybody(conn: Connection) -> list[int]:
-    [fleet] = fleets.list_fleets(conn)
+    [fleet] = fleets.list_fleets(conn)[0]
     return [each.member_id for each in members.list_active(conn, fleet_id=fleet.fleet_id)]
 
 

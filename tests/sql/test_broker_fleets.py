@@ -94,5 +94,5 @@ def test_fleets_are_listed_newest_first_while_they_live(
         old,
     )
     same = registry.fleet(name="same")
-    found = [(each.fleet_id, each.name, each.member_count) for each in fleets.list_fleets(conn)]
+    found = [(each.fleet_id, each.name, each.member_count) for each in fleets.list_fleets(conn)[0]]
     assert found == [(same, "same", 0), (1, "f", 3), (old, None, 0)]

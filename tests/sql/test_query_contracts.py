@@ -77,6 +77,7 @@ COMPUTED = {
     "owed",
     "unacked",
     "unsure",
+    "message_count",
     "pending_count",
     "untried",
     "typed",

@@ -231,6 +231,27 @@ def test_an_installed_upgrade_ends_the_loop(
         place.check(conn)
 
 
+def test_a_loop_is_started_in_the_background_after_a_stop(
+    crew: CrewMaker, cafleet: Program, registry: Registry
+) -> None:
+    crew.make("alice")
+    detach = ("monitor", "run", "1", "--detach")
+    cafleet.run("monitor", "stop", "1").ok()
+    # As an agent in a member's pane would.
+    env = registry.identity(1)
+    started = cafleet.run(*detach, "--tick", "1", "--interval", "0", env=env).ok().stdout
+    pid = owner(registry, 1)
+    assert started == f"monitor loop started (fleet 1, tick 1s, pid {pid})\n"
+    status = cafleet.run("monitor", "status", "1", "--json").json()
+    assert (status["running"], status["wake_interval_seconds"]) == (True, 0)
+    # It serves, and for nobody in particular.
+    cafleet.run("message", "send", "--from-member-id=1", "--to-member-id=3", "hello").ok()
+    assert settled(registry, 1)["state"] == "submitted"
+    assert b"CAFLEET_MEMBER_ID" not in Path(f"/proc/{pid}/environ").read_bytes()
+    assert_refused(cafleet.run(*detach), 1, "is already running")
+    cafleet.run("monitor", "stop", "1").ok()
+
+
 def test_the_heart_beats_while_tmux_hangs(
     crew: CrewMaker, cafleet: Program, registry: Registry
 ) -> None:

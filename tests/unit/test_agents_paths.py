@@ -80,6 +80,15 @@ def test_links_are_not_followed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch)
     assert locate(CodingAgent.CODEX).base == str(tmp_path / "link")
 
 
+@pytest.mark.parametrize("value", ["/a/../a/", "//a", "/a/.", "/x/..//a///", "///a/b/../"])
+@pytest.mark.parametrize("name", list(CodingAgent))
+def test_one_folder_has_one_spelling(
+    name: CodingAgent, value: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv(VARIABLES[name], value)
+    assert locate(name).base == "/a"
+
+
 def test_no_home_folder(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("HOME", "not/absolute")
     with pytest.raises(SettingError, match="set HOME"):

@@ -65,12 +65,12 @@ def test_the_list_of_fleets() -> None:
             fleet_id=1, director_member_id=None, name=None, created_at=NOW, member_count=0
         ),
     ]
-    assert fleet_text.listed(rows).split("\n") == [
+    assert fleet_text.listed(rows, {}).split("\n") == [
         "FLEET_ID  DIRECTOR  NAME  MEMBERS  CREATED_AT",
         f"12        30        a b   2        {NOW}",
         f"1         -         -     0        {NOW}",
     ]
-    assert fleet_text.listed([]).startswith("No fleets")
+    assert fleet_text.listed([], {}).startswith("No fleets")
 
 
 def test_a_fleet_shows_its_end_only_if_it_has_one() -> None:

@@ -53,10 +53,16 @@ def test_a_summary_has_no_recipient_and_no_name_of_one() -> None:
     )
 
 
-@pytest.mark.parametrize(("names", "column"), [({2: "b"}, "from"), ({1: "a"}, "to"), ({}, "to")])
-def test_a_name_that_is_missing_is_an_error(names: dict[int, str], column: str) -> None:
+def test_a_sender_that_is_no_more_has_no_name() -> None:
+    [shown] = named([message()], {2: "b"}).messages
+    assert (shown.from_member_id, shown.from_member_name, shown.to_member_name) == (1, None, "b")
+    assert '"from_member_id":1,"from_member_name":null,"to_member_id":2' in to_json(shown)
+
+
+@pytest.mark.parametrize("names", [{1: "a"}, {}])
+def test_a_recipient_without_a_name_is_an_error(names: dict[int, str]) -> None:
     with pytest.raises(
-        IntegrityError, match=f"messages.{column}_member_id holds . where message_id is 5"
+        IntegrityError, match=r"messages\.to_member_id holds 2 where message_id is 5"
     ):
         named([message()], names)
 

@@ -79,15 +79,21 @@ def test_a_value_outside_its_column_is_named(
     assert web.get("/api/timeline", fleet=2).ok()
 
 
-@pytest.mark.parametrize("column", ["from_member_id", "to_member_id"])
-def test_a_message_of_nobody_is_refused_with_all_others(
-    web: WebServer, crowd: Registry, column: str
-) -> None:
-    crowd.rows(f"UPDATE messages SET {column} = 99 WHERE message_id = 1")
+def test_a_message_to_nobody_is_refused_with_all_others(web: WebServer, crowd: Registry) -> None:
+    crowd.rows("UPDATE messages SET to_member_id = 99 WHERE message_id = 1")
     for path in ("/api/timeline", "/api/members/3/inbox", "/api/timeline?before=2"):
         detail = web.get(path).detail(500)
-        assert f"messages.{column} holds 99 where message_id is 1" in detail
+        assert "messages.to_member_id holds 99 where message_id is 1" in detail
     assert web.get("/api/members/4/inbox").ok()["messages"]
+
+
+def test_messages_outlive_their_sender(web: WebServer, crowd: Registry) -> None:
+    crowd.rows("DELETE FROM messages WHERE owner_member_id = 4")
+    crowd.rows("DELETE FROM members WHERE member_id = 4")
+    for path in ("/api/timeline", "/api/members/3/inbox", "/api/timeline?before=2"):
+        [message] = web.get(path).ok()["messages"]
+        assert (message["from_member_id"], message["from_member_name"]) == (4, None)
+        assert message["to_member_name"] == "ann"
 
 
 def test_a_sender_that_cannot_be_read_sends_nothing(web: WebServer, crowd: Registry) -> None:

@@ -17,6 +17,8 @@ export function time(stamp) {
 
 /** A link to a member's panel. */
 export function memberLink(fleetId, memberId, name) {
+  // A sender whose row was removed has no panel to go to.
+  if (name === null) return hued(el("span", { class: "who" }, `#${memberId}`), memberId);
   const label = name === "" ? `#${memberId}` : shownName(name);
   return hued(el("a", { class: "who", href: address(fleetId, memberId) }, bidi(label)), memberId);
 }

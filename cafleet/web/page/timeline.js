@@ -101,7 +101,9 @@ export function timeline({ api, fleetId, onMessages }) {
 
 function spoken({ broadcast, deliveries: [first] }) {
   const to = broadcast ? "everyone" : shownName(first.to_member_name);
-  return `${shownName(first.from_member_name)} to ${to}: ${visible(first.body.slice(0, 120))}`;
+  const name = first.from_member_name;
+  const from = name === null ? `#${first.from_member_id}` : shownName(name);
+  return `${from} to ${to}: ${visible(first.body.slice(0, 120))}`;
 }
 
 /** The entries, with an item where a new day begins. */
