@@ -7,6 +7,7 @@ from contextlib import suppress
 from typing import TextIO
 
 from cafleet import clock
+from cafleet.invisible import spelled
 
 
 class Reports:
@@ -52,5 +53,5 @@ def _write(stream: TextIO | None, text: str) -> None:
         return
     with suppress(OSError, ValueError):
         # One write a line: several threads have something to say.
-        stream.write(f"{text}\n")
+        stream.write(f"{spelled(text)}\n")
         stream.flush()

@@ -71,7 +71,14 @@ def create_member(
         check_allowed(pattern)
     folder = None if cwd is None else _folder(cwd)
     registration.check_role(conn, fleet_id=fleet_id, monitor=monitor)
-    naming.check(conn, fleet_id=fleet_id, name=name, monitor=monitor, allow_same=allow_same_name)
+    try:
+        naming.check(
+            conn, fleet_id=fleet_id, name=name, monitor=monitor, allow_same=allow_same_name
+        )
+    except RefusedError:
+        # Of several monitors with one name, those that lose are to hear that there is one now.
+        registration.check_role(conn, fleet_id=fleet_id, monitor=monitor)
+        raise
     opening = Opening(
         agent=spawned,
         display_name=name,

@@ -240,6 +240,7 @@ def test_a_spawn_prompt_is_one_argument_whatever_it_holds(
 ) -> None:
     fleet = found_fleet(cafleet, database, tmux_server, recorders, agent=agent, members=0)
     wishes = ["--fleet-id", "1", "--name", "n", "--description", "d", "--json"]
+    wishes.append("--allow-same-name")
     model = ["--model", {"claude": "opus", "codex": "gpt-5", "opencode": "a/b"}[agent]]
     effort = [] if agent == "opencode" else ["--effort", "high"]
     path = tmp_path / "p.md"
@@ -295,6 +296,8 @@ def test_one_of_many_monitors_wins_and_a_fleet_that_is_deleted_stays_empty(
     assert len(tmux_server.panes()) == panes + 1
     assert database.value("SELECT count(*) FROM members") == 5
 
+    wishes.append("--allow-same-name")
+    wishes[3] = "ordinary"
     creations = [cafleet.start("member", "create", *wishes, "hi", env=inside) for _ in range(3)]
     people = ["--from-member-id", "3", "--to-member-id", "4"]
     sends = [cafleet.start("message", "send", *people, f"s{number}") for number in range(4)]
