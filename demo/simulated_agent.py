@@ -96,7 +96,8 @@ class SimulatedAgent:
     """One run of the agent in the terminal of this process.
 
     ``turn`` answers a submitted text in a thread of its own, speaking through the function it is
-    given; without one, each turn takes ``work_seconds`` and gets one sentence. ``observe`` hears
+    given; without one, each turn takes ``work_seconds`` and gets one sentence. ``/new`` clears the
+    transcript and ``/model`` opens a menu, as the real agents do. ``observe`` hears
     what happens: ``bytes`` (hex) for every read, ``submit``, ``swallowed``, ``approved`` and so on.
     """
 
@@ -293,6 +294,13 @@ class SimulatedAgent:
             self._queued.append(text)
 
     def _begin(self, text: str) -> None:
+        match text.split():
+            case ["/new"]:
+                self._transcript.clear()
+                return
+            case ["/model"]:
+                self._question = True
+                return
         self._transcript.append((Voice.USER, text))
         self._question = self._switches.question_on_submit
         if self._turn is not None:

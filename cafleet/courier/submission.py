@@ -18,7 +18,7 @@ from cafleet.agents.echo import begins_with_end, holds_end, holds_marker, holds_
 from cafleet.courier.looking import Sight, Target, look_at
 from cafleet.errors import MultiplexerTimeoutError, PaneGoneError
 from cafleet.panes import Multiplexer
-from cafleet.records import ScreenState, TypingState
+from cafleet.records import ScreenState, TypingKind, TypingState
 from cafleet.screens import Look, Picture, Process, digest, is_same_size
 from cafleet.store.rows import TypingRow
 
@@ -223,7 +223,15 @@ class _Attempt:
             case ScreenState.AWAITING if self._was_entered() and self._has_marker(look):
                 # The agent has read it, and asks already.
                 return "a question is open, the text is in the transcript"
+            case ScreenState.REST | ScreenState.AWAITING if self._has_taken_command():
+                return "the composer has held the command, and has not since the Enter"
         return None
+
+    def _has_taken_command(self) -> bool:
+        """Whether a command of the agent's own has left the composer after its Enter. Some clear the
+        screen or open a menu, and leave nothing in the transcript."""
+        is_command = self.typing.kind is TypingKind.PROMPT and self.typing.text.startswith("/")
+        return is_command and self.pressed > 0 and self.drafted is not None
 
     def _is_in_transcript(self, look: Look) -> bool:
         if self._has_marker(look):
