@@ -44,6 +44,7 @@ class Picture(msgspec.Struct, frozen=True, kw_only=True):
     input_off: bool = False
     pid: int = 0
     foreground: tuple[Process, ...] | None = ()
+    title: str = ""
     last_paste: str | None = None
 
 

@@ -14,9 +14,9 @@ from __future__ import annotations
 from cafleet.agents.cells import Row, parse
 from cafleet.agents.composer import STATUS_ROWS, Composer, find, is_choice
 from cafleet.agents.cues import USER_FILE, Cues, current_cues
-from cafleet.agents.patterns import found, generalised
+from cafleet.agents.patterns import found
 from cafleet.agents.presence import is_shell, of_agent, only_shells
-from cafleet.agents.surroundings import Surroundings, read
+from cafleet.agents.surroundings import Surroundings, is_spinner, read
 from cafleet.records import CodingAgent, ScreenState
 from cafleet.screens import Look, Picture, Process
 
@@ -118,12 +118,14 @@ def _state(
         return ScreenState.WORKING, around.working
     if text:
         return ScreenState.DRAFT, "text in the composer"
+    if is_spinner(picture.title[:1]):
+        return ScreenState.WORKING, "a spinner in the pane's title"
     missing = _missing(composer, around, picture)
     if not missing and not around.unknown:
         return ScreenState.REST, "an empty composer"
     if _holds_blanks(composer, picture):
         return ScreenState.DRAFT, "blanks in the composer"
-    return ScreenState.UNKNOWN, missing or _quoted(around.unknown, agent)
+    return ScreenState.UNKNOWN, missing or _quoted(around, agent)
 
 
 def _holds_blanks(composer: Composer, picture: Picture) -> bool:
@@ -141,11 +143,10 @@ def _missing(composer: Composer, around: Surroundings, picture: Picture) -> str:
     return around.missing
 
 
-def _quoted(lines: tuple[str, ...], agent: CodingAgent) -> str:
+def _quoted(around: Surroundings, agent: CodingAgent) -> str:
     """The lines that are not known, and what would make them known."""
-    shown = [_cut(line) for line in lines[:_QUOTED_LINES]]
-    quotes = " and ".join(f"“{line}”" for line in shown)
-    entry = ", ".join(_toml_string(generalised(line)) for line in lines[:_QUOTED_LINES])
+    quotes = " and ".join(f"“{_cut(line)}”" for line in around.unknown[:_QUOTED_LINES])
+    entry = ", ".join(map(_toml_string, dict.fromkeys(around.entries)))
     return (
         f"not known at rest: {quotes}; if {agent} rests there, "
         f"add to {USER_FILE}: [[{agent}]] resting = [{entry}]"

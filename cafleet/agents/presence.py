@@ -10,6 +10,8 @@ from cafleet.screens import Process
 
 # What runs a program that is a file: the file says which program it is.
 _INTERPRETER = re.compile(r"node(js)?|bun|deno|python[0-9.]*|ruby|perl")
+# Options after which no file follows.
+_CODE = ("-c", "-e", "-m", "-p")
 
 
 def of_agent(processes: tuple[Process, ...], cues: Cues) -> tuple[Process, ...]:
@@ -35,8 +37,12 @@ def _is_agent(process: Process, cues: Cues) -> bool:
         return True
     if not _INTERPRETER.fullmatch(_base(first)):
         return False
-    script = next((word for word in process.words[1:] if not word.startswith("-")), "")
-    return _named(script, cues)
+    for word in process.words[1:]:
+        if not word.startswith("-"):
+            return _named(word, cues)
+        if word in _CODE:
+            break
+    return False
 
 
 def _first(process: Process) -> str:

@@ -15,7 +15,7 @@ import msgspec
 from cafleet.agents.cells import Row
 from cafleet.agents.composer import Composer
 from cafleet.agents.cues import Cues
-from cafleet.agents.patterns import begins, fits, folded, found
+from cafleet.agents.patterns import begins, fits, folded, found, generalised
 
 # The items of a status line stand apart by a dot, or by two blanks or more.
 _APART = re.compile(r"\s{2,}|\s+·(?:\s+|$)|(?<=[A-Z] --)\s")
@@ -23,7 +23,6 @@ _APART = re.compile(r"\s{2,}|\s+·(?:\s+|$)|(?<=[A-Z] --)\s")
 _CLOCK = re.compile(r"[\s(\[](?:\d+d\s?)?(?:\d+h\s?)?(?:\d+m\s?)?\d+s\b")
 # The same behind any sign at the head of a line.
 _RUNNING = re.compile(r"[^\w\s]\s.*[(\[](?:\d+d\s?)?(?:\d+h\s?)?(?:\d+m\s?)?\d+s\b")
-_BRAILLE = re.compile(r"\s*[\u2801-\u28ff]")
 # A picture that is drawn with characters.
 _ART = re.compile(r"[\u2800-\u28ff\s]{4,}")
 _CUT = "…"
@@ -31,16 +30,20 @@ _CUT = "…"
 _DIALOG = re.compile(r"\S\s{3,}esc(?:\s{2,}|$)")
 # A box that begins further right stands in the middle of the screen, alone.
 _MARGIN = 2
+# So many lines of a transcript's end are told where they are not known.
+_QUOTED = 3
 
 
 class Surroundings(msgspec.Struct, frozen=True, kw_only=True):
     """``working`` and ``elsewhere`` say in a few words why the agent works, and why keys may not go
     into the composer; they are empty where nothing says so. ``unknown`` are lines that are not known
-    at rest. ``missing`` says what there is too little of to tell."""
+    at rest, and ``entries`` the patterns that would make them known. ``missing`` says what there is
+    too little of to tell."""
 
     working: str
     elsewhere: str
     unknown: tuple[str, ...]
+    entries: tuple[str, ...]
     missing: str
 
 
@@ -50,15 +53,17 @@ def read(rows: list[Row], composer: Composer, columns: int, cues: Cues) -> Surro
     below = _below(rows, composer)
     # A line of the agent's own settings may hold any words, such as the title of the session.
     telling = [text for text in below if not fits(text, cues.status)]
-    unknown = [text for text in telling if not _is_known(text, edge, cues)]
+    unknown = {text: _unknown_items(text, edge, cues) for text in telling}
     end = _end(rows, composer, edge, cues)
     is_over = _is_over(rows, composer, end, telling, cues)
     if not is_over:
-        unknown = [*end[:1], *end[1:][-1:], *unknown]
+        # From the composer upwards a line is known only if all below it are.
+        unknown = {text: [text] for text in end[-_QUOTED:]} | unknown
     return Surroundings(
         working=_working_below(telling, cues) or _working_above(rows, composer, cues),
         elsewhere=_elsewhere(rows, telling, cues),
-        unknown=tuple(map(folded, unknown)),
+        unknown=tuple(folded(text) for text, items in unknown.items() if items),
+        entries=tuple(generalised(item) for items in unknown.values() for item in items),
         missing=_missing(below, is_over, end),
     )
 
@@ -69,6 +74,11 @@ def _missing(below: list[str], is_over: bool, end: list[str]) -> str:
     return "" if is_over or end else "nothing above the composer tells that a turn is over"
 
 
+def is_spinner(character: str) -> bool:
+    """Whether it is one of the braille patterns that many programs turn as a spinner."""
+    return "\N{BRAILLE PATTERN BLANK}" < character <= "\N{BRAILLE PATTERN DOTS-12345678}"
+
+
 def _below(rows: list[Row], composer: Composer) -> list[str]:
     """The lines below the composer that are not blank, without what stands beside it."""
     right = composer.right if composer.left <= _MARGIN else None
@@ -76,20 +86,24 @@ def _below(rows: list[Row], composer: Composer) -> list[str]:
     return [text for text in texts if text]
 
 
-def _is_known(line: str, edge: int, cues: Cues) -> bool:
-    """Whether a line is known at rest, as a whole or item by item.
+def _unknown_items(line: str, edge: int, cues: Cues) -> list[str]:
+    """The items of a line that are not known at rest; none where the line as a whole is known.
 
     The last item of a line that reaches the pane's ``edge`` may be cut, and any that ends in an
     ellipsis is.
     """
     if fits(line, cues.resting):
-        return True
+        return []
     items = _items(line)
-    for at, item in enumerate(items, 1):
-        is_cut = item.endswith(_CUT) or (at == len(items) and len(line) >= edge - 1)
-        if not fits(item, cues.resting) and not (is_cut and _is_beginning(item, cues)):
-            return False
-    return True
+    return [
+        item
+        for at, item in enumerate(items, 1)
+        if not fits(item, cues.resting)
+        and not (
+            (item.endswith(_CUT) or (at == len(items) and len(line) >= edge - 1))
+            and _is_beginning(item, cues)
+        )
+    ]
 
 
 def _items(line: str) -> list[str]:
@@ -107,7 +121,7 @@ def _is_beginning(item: str, cues: Cues) -> bool:
 def _working_below(lines: list[str], cues: Cues) -> str:
     if phrase := found(cues.working, " ".join(lines)):
         return phrase
-    spinning = any(_BRAILLE.match(text) for text in lines)
+    spinning = any(is_spinner(text.strip()[:1]) for text in lines)
     if cues.frame == "box":
         spinning = spinning or any(text.strip()[:1] in cues.spinners for text in lines)
     return "a status line with a spinner" if spinning else ""
@@ -124,7 +138,7 @@ def _working_above(rows: list[Row], composer: Composer, cues: Cues) -> str:
         # An answer of Claude Code may end in such words, and looks like nothing else.
         if _RUNNING.match(text) and not (cues.frame == "rules" and fits(text, cues.turns)):
             return "a status line with a running clock"
-        spins = text[:1] in cues.spinners or _BRAILLE.match(text[:1]) is not None
+        spins = text[:1] in cues.spinners or is_spinner(text[:1])
         if spins and (said := _status_line(rows, at, composer, cues)):
             return said
         if cues.frame == "rules" and _begins_block(text):
@@ -177,9 +191,9 @@ def _beside(rows: list[Row], at: int, composer: Composer) -> str:
 
 
 def _is_passed_over(text: str, edge: int, cues: Cues) -> bool:
-    if not text or _ART.fullmatch(text):
+    if not text or _ART.fullmatch(text) or fits(text, cues.resting):
         return True
-    return text[0].isspace() and _is_known(text, edge, cues)
+    return text[0].isspace() and not _unknown_items(text, edge, cues)
 
 
 def _is_head(rows: list[Row], at: int, cues: Cues) -> bool:

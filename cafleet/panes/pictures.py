@@ -24,6 +24,7 @@ _NAMES = (
     "pane_dead",
     "pane_in_mode",
     "pane_input_off",
+    "pane_title",
     "pane_pid",
     "pane_tty",
     "pid",
@@ -75,6 +76,7 @@ def _picture(reply: Reply, foreground: tuple[Process, ...] | None) -> Picture:
         in_mode=values["pane_in_mode"] not in ("", "0"),
         input_off=values["pane_input_off"] == "1",
         pid=_number(values["pane_pid"]),
+        title=values["pane_title"],
         foreground=foreground,
         last_paste=values[PASTE_OPTION],
     )

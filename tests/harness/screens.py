@@ -10,7 +10,7 @@ from typing import Any
 import msgspec
 
 from cafleet.records import CodingAgent
-from cafleet.screens import Picture
+from cafleet.screens import Picture, Process
 
 FOLDER = Path(__file__).parents[1] / "screens"
 # By the beginning of what had been done, where a recording does not say it itself; the longest that
@@ -31,7 +31,10 @@ _EXPECTED = {
 
 
 class Recording(msgspec.Struct, frozen=True, kw_only=True):
-    """One recorded screen. ``done`` is what had been done, ``expected`` the states that fit that."""
+    """One recorded screen. ``done`` is what had been done, ``expected`` the states that fit that.
+
+    ``picture`` is without the title and the processes, which older recordings lack: the screen alone
+    has to tell."""
 
     name: str
     agent: CodingAgent
@@ -39,6 +42,8 @@ class Recording(msgspec.Struct, frozen=True, kw_only=True):
     done: str
     picture: Picture
     expected: frozenset[str]
+    title: str
+    foreground: tuple[Process, ...]
 
     @property
     def is_rest(self) -> bool:
@@ -80,6 +85,12 @@ def _recording(path: Path) -> Recording:
         done=fields["state"],
         picture=picture,
         expected=_expected(fields),
+        title=fields.get("title", ""),
+        foreground=tuple(
+            Process(pid=at, name=each["name"], words=(each["program"],))
+            for at, each in enumerate(fields.get("processes", []))
+            if each["foreground"]
+        ),
     )
 
 

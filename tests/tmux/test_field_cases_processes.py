@@ -130,3 +130,32 @@ def test_a_frozen_agent_is_not_typed_into(
         os.kill(pid, signal.SIGCONT)
     wait_for_states(database_of(cafleet), "submitted")
     assert seat.recording.received()[len(before) :].count(b"hi") == 1
+
+
+def test_an_unknown_line_is_told_with_what_makes_it_known(
+    crew: CrewMaker, cafleet: Program, tmux_server: TmuxServer, tmp_path: Path
+) -> None:
+    """A running courier reads the user's entry as soon as it is written."""
+    [seat] = crew.make("one").members
+    recorded = json.loads((SCREENS / "claude-rest-ansi-80x24.json").read_text())
+    screen = recorded["screen"].replace("/effort", "12 squirrels left")
+    player = tmp_path / "claude"
+    place = {"x": recorded["cursor"]["x"] + 1, "y": recorded["cursor"]["y"] + 1}
+    player.write_text(PLAYED.format(screen=screen.replace("\n", "\r\n"), **place))
+    tmux_server.run("break-pane", "-d", "-s", seat.pane)
+    tmux_server.run("resize-window", "-t", seat.pane, "-x", "80", "-y", "24")
+    take_over(tmux_server, seat, [sys.executable, str(player)])
+    wait_for(lambda: "squirrels" in tmux_server.screen(seat.pane), "the screen is played")
+
+    assert send(cafleet, seat, "hi")["state"] == "held"
+    message_id = database_of(cafleet).value("SELECT max(message_id) FROM messages")
+    why = cafleet.run("message", "why", str(message_id)).ok().stdout
+    assert "12 squirrels left" in why
+    assert "~/.config/cafleet/cues.toml: [[claude]] resting = ['# squirrels left']" in why
+    refused = cafleet.run("member", "prompt", str(seat.member_id), "hi")
+    assert_refused(refused, 1, "12 squirrels left")
+
+    cues = Path(cafleet.environment["HOME"], ".config/cafleet/cues.toml")
+    cues.parent.mkdir(parents=True, exist_ok=True)
+    cues.write_text("[[claude]]\nresting = ['# squirrels left']\n")
+    wait_for_states(database_of(cafleet), "unsure", seconds=60)

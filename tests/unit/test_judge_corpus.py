@@ -8,6 +8,7 @@ import pytest
 from cafleet.agents.cues import cues_for
 from cafleet.agents.judge import judge
 from cafleet.records import CodingAgent, ScreenState
+from cafleet.screens import Process
 from tests.harness.screens import Recording, recording, recordings
 
 TALL = "\n".join(f"line {at}" for at in range(30))
@@ -54,6 +55,72 @@ def test_composer(recorded: Recording) -> None:
         assert look.composer.count("\n") > 3
     elif recorded.done in TYPED or recorded.expected == {"rest"}:
         assert look.composer in TYPED.get(recorded.done, {""})
+
+
+@pytest.mark.parametrize(
+    "recorded", [each for each in RECORDINGS if each.foreground], ids=lambda recorded: recorded.name
+)
+def test_the_recorded_processes_and_title_agree(recorded: Recording) -> None:
+    """With them nothing reads otherwise, but that no screen can hide a spinner in the title."""
+    alone = judge(recorded.picture, recorded.agent)
+    picture = msgspec.structs.replace(
+        recorded.picture, foreground=recorded.foreground, title=recorded.title
+    )
+    look = judge(picture, recorded.agent)
+    if recorded.done != "shell":
+        assert look.state in {alone.state, ScreenState.WORKING}, look.cue
+        assert look.state is alone.state or not recorded.may_rest
+
+
+def test_a_spinner_in_the_title_is_work() -> None:
+    at_rest = recording("claude-rest-72x24").picture
+    for title, state in (("⠂ name", "working"), ("⠼ a | b", "working"), ("✳ name", "rest")):
+        picture = msgspec.structs.replace(at_rest, title=title)
+        assert judge(picture, CodingAgent.CLAUDE).state == state
+
+
+SEEN = {
+    "claude": [("claude", "claude"), ("node", "node /x/@anthropic-ai/claude-code/cli.js")],
+    "codex": [("node", "node --x /usr/bin/codex"), ("codex", "/x/codex-x86_64-linux-musl/codex")],
+    "opencode": [("bun", "bun /x/bin/opencode.js"), (".opencode", "/x/.opencode")],
+}
+NOT_SEEN = [
+    ("ssh", "ssh claude"),
+    ("docker", "docker exec -it codex codex"),
+    ("python3", "python3 /home/claude/repl.py opencode"),
+    ("python3", "python3 -c claude"),
+    ("node", "node /srv/codex/repl.js"),
+    ("bash", "bash /usr/bin/claude"),
+    ("vim", "vim opencode"),
+]
+
+
+@pytest.mark.parametrize("agent", CodingAgent)
+def test_only_a_process_of_the_agent_makes_a_screen_the_agents(agent: CodingAgent) -> None:
+    at_rest = recording(f"{agent}-rest-72x24").picture
+
+    def state(*seen: tuple[str, str], stopped: bool = False) -> str:
+        foreground = tuple(
+            Process(pid=at, name=name, words=tuple(line.split()), stopped=stopped)
+            for at, (name, line) in enumerate(seen)
+        )
+        return judge(msgspec.structs.replace(at_rest, foreground=foreground), agent).state
+
+    for each in SEEN[agent]:
+        assert state(each) == state(("sh", "sh -c x"), each) == "rest", each
+        assert state(each, stopped=True) == "unknown"
+    for each in [*NOT_SEEN, *(each for name in SEEN if name != agent for each in SEEN[name])]:
+        assert state(each) == "unknown", each
+    shell = msgspec.structs.replace(at_rest, command="bash")
+    for foreground, expected in [
+        ((Process(pid=1, name="bash"),), "shell"),
+        ((Process(pid=1, name="bash"), Process(pid=2, name=agent)), "rest"),
+        ((Process(pid=1, name="bash"), Process(pid=2, name="ssh")), "unknown"),
+        (None, "rest"),
+        ((), "shell"),
+    ]:
+        picture = msgspec.structs.replace(shell, foreground=foreground)
+        assert judge(picture, agent).state == expected, foreground
 
 
 def test_a_sent_notice_is_in_the_transcript() -> None:

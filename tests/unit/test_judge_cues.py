@@ -94,6 +94,8 @@ def test_the_judge_uses_the_file_as_it_is_now(file: Path) -> None:
         ([], "  C:\\nuts left 7%", "C:\\nuts left 7%"),
         ([], "  'nuts' in \"C:\\1\"", "'nuts' in \"C:\\1\""),
         ([], "  " + "nut " * 19, ("nut " * 19).strip()),
+        (["◇ 3 squirrels", "  are asleep"], "  ? for shortcuts", "◇ 3 squirrels"),
+        (["◇ 3 squirrels", "", "◇ awake"], "  ? for shortcuts", "◇ awake"),
     ],
 )
 def test_an_unknown_line_is_quoted_with_the_entry_that_makes_it_known(
@@ -101,11 +103,17 @@ def test_an_unknown_line_is_quoted_with_the_entry_that_makes_it_known(
 ) -> None:
     seen = judge(picture(*above, status=status), CLAUDE)
     assert seen.state == ScreenState.UNKNOWN
-    assert seen.unknown == (line,)
+    assert line in seen.unknown
     assert f"“{line}”" in seen.cue
-    assert str(USER_FILE) in seen.cue
-    table, _, entry = seen.cue.partition(f"{USER_FILE}: ")[2].partition(" resting")
-    file.write_text(f"{table}\nresting{entry}\n")
+    written = "[[claude]]\nresting = ["
+    for _ in range(2):
+        # What stands above a block comes to light when that is known.
+        table, _, entry = seen.cue.partition(f"{USER_FILE}: ")[2].partition(" resting = [")
+        if entry:
+            assert table == "[[claude]]"
+            written += entry.removesuffix("]") + ", "
+            file.write_text(f"{written}]\n")
+            seen = judge(picture(*above, status=status), CLAUDE)
     assert judge(picture(*above, status=status), CLAUDE).state == ScreenState.REST
     other = status.replace("12.5K", "1M").replace("7%", "99%")
     assert judge(picture(*above, status=other), CLAUDE).state == ScreenState.REST
