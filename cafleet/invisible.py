@@ -54,7 +54,7 @@ BELONGING = "|".join(
         r"[\u1820-\u18aa]\u180e(?=[\u1820-\u18aa])",
         rf"{_SPACELESS}\u200b(?={_SPACELESS})",
         rf"{_JOINING}[\u200c\u200d]",
-        r"[\u2800-\u28ff]*[\u2801-\u28ff][\u2800-\u28ff]*",
+        r"[\u2801-\u28ff]\u2800+",
         r"[\U00013000-\U0001342f][\U00013430-\U0001343f]+(?=[\U00013000-\U0001342f])",
     ]
 )
@@ -67,16 +67,19 @@ def spelled(text: str, *, keep: str = "", spell: Callable[[str], str] | None = N
     """
     if text.isascii() and text.isprintable():
         return text
-    # Most texts that are not ASCII hold none, and the patterns cost time to compile.
-    if not re.search(f"[{HIDDEN}]", text):
-        return text
+    pattern = r"([\x00-\x1f\x7f])"
+    if not text.isascii():
+        # Most texts hold none, and the whole pattern costs time.
+        if not re.search(f"[{HIDDEN}]", text):
+            return text
+        pattern = f"(?:{BELONGING})|([{HIDDEN}])"
     write = spell or escaped
 
     def seen(match: re.Match[str]) -> str:
         character = match[1]
         return match[0] if character is None or character in keep else write(character)
 
-    return re.sub(f"(?:{BELONGING})|([{HIDDEN}])", seen, text)
+    return re.sub(pattern, seen, text)
 
 
 def hides(text: str) -> str | None:

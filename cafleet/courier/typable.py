@@ -22,7 +22,7 @@ _JAMO = (range(0x1160, 0x1200), range(0xD7B0, 0xD7FC))
 
 
 def typable(text: str, limit: int | None = None) -> str:
-    """``text`` without what a terminal would not show.
+    """``text`` without what a terminal would not show, composed (NFC) as Claude Code passes it on.
 
     Hidden characters, unassigned ones, and those for which a cell has no room are spelled out. A joined
     emoji or syllable that is too long for a cell is written as its parts, without the joiners.
@@ -31,7 +31,8 @@ def typable(text: str, limit: int | None = None) -> str:
     if text.isascii() and text.isprintable():
         pieces = [text] if limit is None else list(text)
     else:
-        text = _TAG.sub(lambda tag: escaped(tag[0]), spelled(text))
+        text = spelled(unicodedata.normalize("NFC", text))
+        text = _TAG.sub(lambda tag: escaped(tag[0]), text)
         pieces = [piece for cluster in _clusters(text) for piece in _held(cluster)]
     whole = "".join(pieces)
     if limit is None or len(whole) <= limit:
@@ -74,20 +75,35 @@ def _extends(cluster: str, character: str) -> bool:
 
 def _held(cluster: str) -> Iterator[str]:
     """A cluster as clusters that each fit into a cell, and as spelled characters."""
-    # A mark without a letter joins what stands before, and few terminals draw unassigned characters.
-    # Of pictures there are new ones every year, which a terminal may know before this Python does.
-    while cluster and (
-        unicodedata.category(cluster[0]) in {"Mn", "Mc", "Me"}
-        or (unicodedata.category(cluster[0]) == "Cn" and ord(cluster[0]) not in _PICTURES)
-    ):
-        yield escaped(cluster[0])
-        cluster = cluster[1:]
+    start = 0
+    while start < len(cluster) and _is_alone(cluster[start]):
+        yield escaped(cluster[start])
+        start += 1
+    cluster = cluster[start:]
     if len(cluster.encode()) <= CELL_BYTES:
         yield cluster
         return
     for part in cluster.split(_JOINER):
-        cell, rest = part, ""
-        while len(cell.encode()) > CELL_BYTES:
-            cell, rest = cell[:-1], cell[-1] + rest
-        yield cell
-        yield from map(escaped, rest)
+        held = _count_held(part)
+        yield part[:held]
+        yield from map(escaped, part[held:])
+
+
+def _is_alone(character: str) -> bool:
+    """Whether a character at the beginning of a cluster would not be drawn in a cell of its own.
+
+    A mark without a letter joins what stands before, and few terminals draw unassigned characters. Of
+    pictures there are new ones every year, which a terminal may know before this Python does.
+    """
+    category = unicodedata.category(character)
+    return category[0] == "M" or (category == "Cn" and ord(character) not in _PICTURES)
+
+
+def _count_held(part: str) -> int:
+    """How many characters of ``part`` a cell has room for."""
+    size = 0
+    for at, character in enumerate(part):
+        size += len(character.encode())
+        if size > CELL_BYTES:
+            return at
+    return len(part)

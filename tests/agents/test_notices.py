@@ -5,7 +5,6 @@ from __future__ import annotations
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
-from unicodedata import normalize
 
 import pytest
 
@@ -46,8 +45,7 @@ def test_a_resting_agent_is_told_once(stage: Stage, member: Member, body: str) -
     sent = stage.send(member, body)
     assert (sent.state, sent.reason) == ("submitted", None)
     [told] = stage.wait_for_turns(member, before)
-    # Claude Code composes what is pasted into it: é is one character then, and so is a syllable of Hangul.
-    assert normalize("NFC", told) == normalize("NFC", f"{sent.head}\n{flattened(body, 200)}")
+    assert told == f"{sent.head}\n{flattened(body, 200)}"
 
 
 @contextmanager

@@ -65,6 +65,14 @@ def is_hidden(character: str) -> bool:
     return re.fullmatch(f"[{HIDDEN}]", character) is not None
 
 
+@pytest.mark.parametrize(
+    "piece", ["\u2800", "👩\u200d", "\u200d", "क\u200d", "ក\u200b", "\U000e0041", "\n", "1\ufe0f"]
+)
+def test_a_long_text_takes_no_longer_than_its_length(piece: str) -> None:
+    """A pattern that goes back over what it has read would take hours for this one."""
+    spelled(piece * 100_000 + "x")
+
+
 def test_every_format_character_is_hidden_or_drawn() -> None:
     for code in range(0x110000):
         character = chr(code)

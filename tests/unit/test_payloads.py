@@ -91,7 +91,8 @@ def test_a_payload_is_bounded_and_tells_or_counts_every_message(
         ("👩‍❤️‍💋‍👨", "👩❤️💋👨"),
         ("🧑🏽‍🤝‍🧑🏿", "🧑🏽🤝🧑🏿"),
         ("🏴\U000e0067\U000e0062\U000e0065\U000e006e\U000e0067\U000e007f", GBENG),
-        ("e" + "\u0301" * 12, "e" + "\u0301" * 10 + r"\u0301" * 2),
+        ("q" + "\u0301" * 12, "q" + "\u0301" * 10 + r"\u0301" * 2),
+        ("e\u0301 \u1112\u1161\u11ab", "\u00e9 \ud55c"),
         ("\u0301x", r"\u0301x"),
         ("\u0378", r"\u0378"),
     ],
@@ -121,6 +122,12 @@ def test_nothing_typed_hides_anything(text: str, room: int) -> None:
         assert hides(line) is None
     assert len(typable(text, room)) <= max(room, 1)
     assert display_width(safe_name(text)) <= NAME_COLUMNS
+
+
+@pytest.mark.parametrize("piece", ["\u0301", "👩\u200d", "क्\u200d", "\u0378", "\u1161"])
+def test_a_long_cluster_takes_no_longer_than_its_length(piece: str) -> None:
+    assert typable(piece * 100_000)
+    assert typable("q" + piece * 100_000, 1_000).endswith("…")
 
 
 def test_a_body_of_hidden_characters_keeps_within_the_bounds() -> None:

@@ -28,8 +28,8 @@ const BELONGING =
   String.raw`\u200b(?=[\u0e00-\u0fff\u1000-\u109f\u1780-\u17b3\u17b6-\u17ff\u1980-\u19df\u1a20-\u1aaf])|[` +
   String.raw`\u0620-\u08ff\u0900-\u0dff\u0f00-\u109f\u1780-\u17b3\u17b6-\u180a\u1810-\u18af\u1900-\u1c4f` +
   String.raw`\ua800-\ua8ff\ua900-\ua95f\ua980-\ua9df\uaa00-\uaadf\uabc0-\uabff\ufb50-\ufdcf\ufdf0-\ufdff` +
-  String.raw`\ufe70-\ufefc\u{10800}-\u{11fff}\u{1e900}-\u{1e95f}][\u200c\u200d]|[\u2800-\u28ff]*[\u2801-` +
-  String.raw`\u28ff][\u2800-\u28ff]*|[\u{13000}-\u{1342f}][\u{13430}-\u{1343f}]+(?=[\u{13000}-\u{1342f}])`;
+  String.raw`\ufe70-\ufefc\u{10800}-\u{11fff}\u{1e900}-\u{1e95f}][\u200c\u200d]|[\u2801-\u28ff]\u2800+|` +
+  String.raw`[\u{13000}-\u{1342f}][\u{13430}-\u{1343f}]+(?=[\u{13000}-\u{1342f}])`;
 
 const ANY = new RegExp(`(?:${BELONGING})|([${HIDDEN}])`, "gu");
 
