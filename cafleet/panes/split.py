@@ -135,13 +135,15 @@ def _unknown(message: str) -> SplitError:
 
 def _options(tag: PaneTag, *, creating: bool) -> dict[str, str]:
     """What is set on the pane: whose it is, that it stays when its program ends, and that the program
-    has no say in the window's name."""
-    options = {TAG_OPTION: tag.text(), "remain-on-exit": "on", "allow-rename": "off"}
-    return options | ({CREATING_OPTION: "on"} if creating else {})
+    changes neither the window's name nor, where tmux knows that option, the pane's title."""
+    options = {TAG_OPTION: tag.text()} | ({CREATING_OPTION: "on"} if creating else {})
+    off = dict.fromkeys(["allow-rename", "allow-set-title"], "off")
+    return {**options, "remain-on-exit": "on", **off}
 
 
 def _set(pane: str, options: Mapping[str, str]) -> list[list[str]]:
-    return [["set-option", "-p", "-t", pane, name, value] for name, value in options.items()]
+    # With -q an option that this version of tmux does not know is no failure.
+    return [["set-option", "-pq", "-t", pane, name, value] for name, value in options.items()]
 
 
 def _furnish(

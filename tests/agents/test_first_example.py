@@ -27,7 +27,7 @@ def example() -> list[str]:
     [create] = re.findall(
         r"^\$ cafleet (member create .*?)(?=^\$ )", block, re.MULTILINE | re.DOTALL
     )
-    return shlex.split(create)
+    return shlex.split(create.replace("\\\n", " "))
 
 
 def test_the_member_of_the_readme_runs_the_tests_and_reports(stage: Stage) -> None:

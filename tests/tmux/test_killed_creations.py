@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import json
+import os
 import re
+import shutil
+import signal
 from collections.abc import Callable
 from functools import partial
 from pathlib import Path
@@ -185,3 +188,70 @@ def test_a_member_whose_creation_is_killed_is_whole_or_pending_or_not_there(
 
     work = (*MEMBER[:-1], "--file", str(prompt))
     assert killing.run(work, check) > 20
+
+
+def test_a_pane_that_a_stopped_server_opens_later_is_found_and_swept(
+    cafleet: Program,
+    registry: Registry,
+    tmux_server: TmuxServer,
+    recorders: Recorders,
+    tmp_path: Path,
+) -> None:
+    """The server stops when it is asked for the monitor's pane, and goes on after all is taken back."""
+    cafleet.environment["CAFLEET_DATABASE_URL"] = registry.url
+    home = tmux_server.session("main")
+    (recorders.programs / "claude").write_text("#!/bin/sh\nexec sleep 1000\n")
+    server = int(tmux_server.ask(home, "#{pid}"))
+    program = tmp_path / "stopping" / "tmux"
+    program.parent.mkdir()
+    real = shutil.which("tmux")
+    stop = f'case "$*" in *split-window*) kill -STOP {server};; esac'
+    program.write_text(f'#!/bin/sh\n{stop}\nexec {real} "$@"\n')
+    program.chmod(0o755)
+    stopping = {"PATH": f"{program.parent}:{cafleet.environment['PATH']}"}
+    for number in range(2):
+        refused = cafleet.run(*FLEET, pane=home, env=stopping)
+        os.kill(server, signal.SIGCONT)
+        assert refused.exit_code == 1, refused
+        wait_for(lambda: len(tmux_server.panes()) == 2, "the pane opens after all")
+        late = next(pane for pane in tmux_server.panes() if pane != home)
+        assert tmux_server.ask(late, "#{@cafleet}").endswith(f":{number + 1}:{2 * number + 2}")
+        orphans = json.loads(cafleet.run("doctor", "--json", pane=home).stdout)["database"]
+        assert [each["pane_id"] for each in orphans["orphan_panes"]] == [late]
+    # The one that was left first is gone by now; the next creation sweeps the other.
+    made = cafleet.run(*FLEET, pane=home).json()
+    assert (made["fleet_id"], made["monitor"]["member_id"]) == (3, 6)
+    assert tmux_server.panes() == [home, made["monitor"]["placement"]["mux_pane_id"]]
+    cafleet.run("fleet", "delete", "3", "--kill-panes").ok()
+
+
+def test_what_is_not_left_by_a_creation_is_never_swept(
+    cafleet: Program, registry: Registry, tmux_server: TmuxServer, recorders: Recorders
+) -> None:
+    cafleet.environment["CAFLEET_DATABASE_URL"] = registry.url
+    (recorders.programs / "claude").write_text("#!/bin/sh\nexec sleep 1000\n")
+    homes = [tmux_server.session(name) for name in ("one", "two", "three", "four")]
+    first = cafleet.run(*FLEET, pane=homes[0]).json()
+    end_loops(registry.path.parents[1])
+    backup = registry.path.read_bytes()
+    # A fleet that an older backup does not know, and one whose panes were left when it was deleted.
+    newer = cafleet.run(*FLEET, pane=homes[1]).json()
+    end_loops(registry.path.parents[1])
+    registry.path.with_name(f"{registry.path.name}-wal").unlink(missing_ok=True)
+    registry.path.with_name(f"{registry.path.name}-shm").unlink(missing_ok=True)
+    registry.path.write_bytes(backup)
+    cafleet.run("fleet", "delete", str(first["fleet_id"])).ok()
+    # Creations that fail are given the ids of the newer fleet, and leave them reserved.
+    for _ in range(3):
+        program = recorders.programs / "claude"
+        program.write_text("#!/bin/sh\nexit 1\n")
+        assert cafleet.run(*FLEET, pane=homes[2]).exit_code == 1
+        program.write_text("#!/bin/sh\nexec sleep 1000\n")
+    before = {pane: tmux_server.ask(pane, "#{@cafleet}") for pane in tmux_server.panes()}
+    made = cafleet.run(*FLEET, pane=homes[3]).json()
+    after = {pane: tmux_server.ask(pane, "#{@cafleet}") for pane in tmux_server.panes()}
+    left = [each["monitor"]["placement"]["mux_pane_id"] for each in (first, newer)]
+    assert {*left, homes[1]} < set(after)
+    changed = {pane for pane, tag in before.items() if after.get(pane) != tag}
+    assert changed == {homes[3]}
+    cafleet.run("fleet", "delete", str(made["fleet_id"]), "--kill-panes").ok()
