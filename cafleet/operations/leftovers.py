@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Mapping
 
-from cafleet import clock
-from cafleet.broker import leftovers
+from cafleet import clock, settings
+from cafleet.broker import fleets, leftovers
 from cafleet.courier.looking import Sight
-from cafleet.panes.processes import boot, end, family, living, outlasting
+from cafleet.panes.processes import boot, end, family, heirs, living, outlasting
 from cafleet.screens import Process
 from cafleet.store import Connection
 
@@ -28,12 +29,21 @@ def told_of(
 ) -> list[str]:
     """What has outlived the panes of members, by member id, a sentence each; ended with ``force``."""
     outlasting([process for each in families.values() for process in each], _SECONDS)
+    database_id = fleets.database_id(conn)
     said = []
     for member_id, processes in families.items():
-        left = living(processes)
+        # What the pane has started may have left it long ago, but not its variables.
+        others = _heirs(database_id, member_id) if processes else []
+        left = outlasting({each.pid: each for each in [*processes, *others]}.values(), _SECONDS)
         if left:
             said.append(_settled(conn, member_id, left, force=force))
     return said
+
+
+def _heirs(database_id: str, member_id: int) -> list[Process]:
+    found = heirs({settings.DATABASE_ID: database_id, settings.MEMBER_ID: str(member_id)})
+    # A courier serves the whole fleet, whoever has started it.
+    return [each for each in found if "cafleet" not in map(os.path.basename, each.words[:4])]
 
 
 def end_noted(conn: Connection, member_id: int) -> list[str]:

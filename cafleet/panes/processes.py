@@ -12,7 +12,7 @@ import platform
 import signal
 import subprocess
 import time
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 
 import msgspec
@@ -220,6 +220,22 @@ def family(pid: int) -> tuple[Process, ...]:
             found[each] = stat
             waiting += _children(each)
     return tuple(_process(each, stat) for each, stat in sorted(found.items()))
+
+
+def heirs(variables: Mapping[str, str]) -> list[Process]:
+    """The other processes that were started with all of these variables; Linux alone tells.
+
+    So an agent's daemon is found that has left its pane, its session and its parent behind.
+    """
+    wanted = {os.fsencode(f"{name}={value}") for name, value in variables.items()}
+    found = []
+    for pid in _every() if _LINUX else []:
+        with suppress(OSError), open(f"/proc/{pid}/environ", "rb") as file:
+            if pid != os.getpid() and wanted <= set(file.read().split(b"\0")):
+                stat = _stat(pid)
+                if stat is not None:
+                    found.append(_process(pid, stat))
+    return sorted(found, key=lambda each: each.pid)
 
 
 def _every() -> list[int]:
