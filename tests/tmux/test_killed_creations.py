@@ -233,7 +233,8 @@ def test_what_is_not_left_by_a_creation_is_never_swept(
     homes = [tmux_server.session(name) for name in ("one", "two", "three", "four")]
     first = cafleet.run(*FLEET, pane=homes[0]).json()
     end_loops(registry.path.parents[1])
-    backup = registry.path.read_bytes()
+    cafleet.run("db", "backup", str(registry.path.with_name("backup.db"))).ok()
+    backup = registry.path.with_name("backup.db").read_bytes()
     # A fleet that an older backup does not know, and one whose panes were left when it was deleted.
     newer = cafleet.run(*FLEET, pane=homes[1]).json()
     end_loops(registry.path.parents[1])

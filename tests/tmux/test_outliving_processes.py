@@ -23,7 +23,7 @@ STUBBORN = "trap '' HUP TERM INT; while :; do sleep 0.2; done"
 AGENTS = {
     "itself": f"#!/bin/sh\n{STUBBORN}\n",
     "a child": f'#!/bin/sh\nsh -c "{STUBBORN}" stubborn &\nexec sleep 1000\n',
-    "a daemon": f"#!/bin/sh\n(setsid sh -c \"{STUBBORN}\" stubborn &)\nexec sleep 1000\n",
+    "a daemon": f'#!/bin/sh\n(setsid sh -c "{STUBBORN}" stubborn &)\nexec sleep 1000\n',
     "a child in a session of its own": (
         f'#!/bin/sh\nsetsid sh -c "{STUBBORN}" stubborn &\nexec sleep 1000\n'
     ),
