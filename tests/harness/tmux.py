@@ -18,9 +18,11 @@ class TmuxServer:
 
     ``environment`` is what the server and so every pane begins with. The socket lies in a short
     folder of its own, since a socket's path may hold about 100 bytes only (sun_path of unix(7)).
+    No command may take more than ``seconds``.
     """
 
-    def __init__(self, environment: Mapping[str, str]) -> None:
+    def __init__(self, environment: Mapping[str, str], seconds: float = _SECONDS) -> None:
+        self._seconds = seconds
         self._folder = Path(tempfile.mkdtemp(prefix="cf", dir="/tmp"))
         self.environment = {**environment, "TMUX_TMPDIR": str(self._folder)}
         self.socket = str(self._folder / f"tmux-{os.geteuid()}" / _LABEL)
@@ -37,7 +39,7 @@ class TmuxServer:
             input=stdin,
             capture_output=True,
             text=True,
-            timeout=_SECONDS,
+            timeout=self._seconds,
             check=check,
         )
         return done.stdout.removesuffix("\n")

@@ -30,7 +30,9 @@ _KEY_SECONDS = 0.25
 _ENTER_SECONDS = 1.0
 _TAKEN_SECONDS = 15.0
 # A look starts a process, and many agents are looked at.
-_LOOK_SECONDS = 0.7
+_LOOK_SECONDS = 1.0
+_TMUX_SECONDS = 60.0
+_RESIZED_SECONDS = 1.5
 _STILL_SECONDS = 0.6
 
 
@@ -122,6 +124,13 @@ class Actor:
             before = now
             time.sleep(_STILL_SECONDS)
 
+    def resize(self, columns: int, rows: int) -> None:
+        """Give the pane a size, and the agent time to draw itself anew if it is another."""
+        if self.server.ask(self.pane, "#{pane_width}x#{pane_height}") == f"{columns}x{rows}":
+            return
+        self.server.run("resize-window", "-t", self.pane, "-x", str(columns), "-y", str(rows))
+        time.sleep(_RESIZED_SECONDS)
+
     def screen(self) -> str:
         return self.server.screen(self.pane)
 
@@ -149,7 +158,7 @@ def acting(tour: Tour, home: Path, columns: int, rows: int) -> Iterator[Actor]:
             **tour.environment,
         }
         environment = {name: value for name, value in environment.items() if value}
-        server = TmuxServer(environment)
+        server = TmuxServer(environment, _TMUX_SECONDS)
         try:
             actor = Actor(server, _pane(server, columns, rows, work), model, work)
             for command in tour.before:

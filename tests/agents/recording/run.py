@@ -35,17 +35,29 @@ _PACKAGES = {
 
 @dataclass(frozen=True)
 class Take:
-    """One tour at one size, and those of its scenes that are wanted."""
+    """One tour at one size, and those of its scenes that are wanted.
+
+    ``others`` are sizes that each scene is recorded at as well, by resizing the pane.
+    """
 
     tour: Tour
     size: str
     wanted: frozenset[str]
+    others: tuple[str, ...] = ()
+    missing: bool = False
     probe: bool = False
 
 
 def main() -> int:
     options = _options()
-    takes = [take for agent in options.agent for take in _takes(agent, options)]
+    sizes = options.size or SIZES
+    takes = [
+        take
+        for size in sizes[: 1 if options.resize else None]
+        for name in options.tour or [None]
+        for agent in options.agent
+        for take in _takes(agent, name, size, options)
+    ]
     if options.list:
         print(*(f"{take.tour.agent} {take.tour.name} {take.size}" for take in takes), sep="\n")
         return 0
@@ -61,6 +73,11 @@ def _options() -> argparse.Namespace:
     parser.add_argument("--tour", action="append", help="tours of this name only")
     parser.add_argument("--scene", action="append", help="scenes of this name only")
     parser.add_argument("--size", action="append", help="panes of this size only")
+    parser.add_argument(
+        "--resize",
+        action="store_true",
+        help="start each agent at the first size only, and resize its pane for the others: quicker",
+    )
     parser.add_argument("--missing", action="store_true", help="only what is not there yet")
     parser.add_argument("--jobs", type=int, default=4, help="how many agents at once (4)")
     parser.add_argument("--into", type=Path, default=SCREENS, help="the folder of the screens")
@@ -75,20 +92,25 @@ def _options() -> argparse.Namespace:
     return options
 
 
-def _takes(agent: str, options: argparse.Namespace) -> list[Take]:
+def _takes(agent: str, name: str | None, size: str, options: argparse.Namespace) -> list[Take]:
+    """What is to be done with an agent at one size, of one tour or of all."""
+    sizes = options.size or SIZES
+    others = tuple(each for each in sizes if options.resize and each != size)
     found = []
     for tour in tours(agent):
-        for size in options.size or SIZES:
-            wanted = frozenset(
-                scene.name
-                for scene in tour.scenes
-                if size in scene.sizes
-                and (not options.scene or scene.name in options.scene)
-                and not (options.missing and _file(options.into, agent, scene, size).exists())
+        at = [each for each in (size, *others) if options.resize or each in tour.sizes]
+        wanted = frozenset(
+            scene.name
+            for scene in tour.scenes
+            if size in scene.sizes
+            and (not options.scene or scene.name in options.scene)
+            and not (
+                options.missing
+                and all(_file(options.into, agent, scene, each).exists() for each in at)
             )
-            named = not options.tour or tour.name in options.tour
-            if wanted and named and size in tour.sizes:
-                found.append(Take(tour, size, wanted, options.probe))
+        )
+        if wanted and at and name in {None, tour.name}:
+            found.append(Take(tour, size, wanted, others, options.missing, options.probe))
     return found
 
 
@@ -109,6 +131,10 @@ def _record(take: Take, into: Path) -> int:
                         _probe(actor, take, scene)
                     elif scene.name in take.wanted:
                         _write(into, tour, scene, neutral(fields, str(home)))
+                        for other in _others(take, scene, into):
+                            resized = neutral(_resized(actor, other), str(home))
+                            _write(into, tour, scene, resized, take.size)
+                        actor.resize(columns, rows)
                     _back(actor, scene)
                 except UnseenError as reason:
                     missing += scene.name in take.wanted
@@ -133,6 +159,20 @@ def _play(actor: Actor, tour: Tour, scene: Scene) -> dict[str, Any]:
     if taken["dead"]:
         raise UnseenError("the agent has ended")
     return taken
+
+
+def _others(take: Take, scene: Scene, into: Path) -> list[str]:
+    """The other sizes at which a scene is wanted."""
+    return [
+        size
+        for size in take.others
+        if not (take.missing and _file(into, take.tour.agent, scene, size).exists())
+    ]
+
+
+def _resized(actor: Actor, size: str) -> dict[str, Any]:
+    actor.resize(*map(int, size.split("x")))
+    return shot(actor)
 
 
 def _probe(actor: Actor, take: Take, scene: Scene) -> None:
@@ -161,10 +201,14 @@ def _back(actor: Actor, scene: Scene) -> None:
         actor.still()
 
 
-def _write(into: Path, tour: Tour, scene: Scene, taken: dict[str, Any]) -> None:
+def _write(
+    into: Path, tour: Tour, scene: Scene, taken: dict[str, Any], resized_from: str | None = None
+) -> None:
     into.mkdir(parents=True, exist_ok=True)
     file = _file(into, tour.agent, scene, f"{taken['columns']}x{taken['rows']}")
     made: dict[str, Any] = {"tour": tour.name, "options": tour.options, "steps": scene.do}
+    if resized_from:
+        made["resized_from"] = resized_from
     if tour.launch:
         made["launch"] = tour.launch
     if tour.environment:

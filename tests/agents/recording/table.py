@@ -69,6 +69,7 @@ def tours(agent: str) -> Iterator[Tour]:
         answers = {**shared, **table.get("answers", {}), **entry.get("answers", {})}
         rules = tuple(Rule(about=word, steps=_steps(steps)) for word, steps in answers.items())
         taken = ("scenes", "answers")
+        entry = {"options": table.get("options", []), **entry}
         given = {name: _frozen(value) for name, value in entry.items() if name not in taken}
         ready = entry.get("ready", table["ready"])
         scenes = tuple(_scene(each) for each in entry["scenes"])
