@@ -10,6 +10,8 @@ import re
 from datetime import UTC, datetime, timedelta
 
 _STAMP = r"(?a)\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}\.\d{6}\+00:00"
+# Up to nine digits, as other programs of ours wrote them: the order of such texts is that of time too.
+_SORTED = r"(?a)\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}\.\d{6,9}(\+00:00|Z)"
 _RFC3339 = r"(?a)\d{4}-\d{2}-\d{2}[Tt ]\d{2}:\d{2}:\d{2}(\.\d+)?([Zz]|[+-]([01]\d|2[0-3]):[0-5]\d)"
 
 
@@ -32,6 +34,12 @@ def is_stamp(text: str) -> bool:
     except ValueError:
         return False
     return True
+
+
+def is_sorted(text: str) -> bool:
+    """Whether ``text`` is a UTC time that stands among stored ones in the order of time, such as one
+    with nanoseconds in a database that was adopted."""
+    return re.fullmatch(_SORTED, text) is not None and read(text) is not None
 
 
 def read(text: str) -> datetime | None:

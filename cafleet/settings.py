@@ -169,6 +169,15 @@ def database_path() -> str:
     return _resolved(path)
 
 
+def predecessor_path() -> str:
+    """Where the published Python program, from its release 0.18 on, keeps its database by default.
+
+    Raises:
+        NoHomeError: there is no home folder.
+    """
+    return os.path.join(home_folder(), ".local/share/cafleet/cafleet_v5.db")
+
+
 def _resolved(path: str) -> str:
     nearest = path
     while not os.path.lexists(nearest):

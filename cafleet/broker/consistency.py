@@ -197,7 +197,7 @@ def _values(rows: Iterable[Row]) -> Iterator[str]:
 def _wrong(column: str, value: Any) -> str | None:
     if column == "member_card_json":
         return card_fault(value)
-    if _TIME.fullmatch(column) and not clock.is_stamp(value):
+    if _TIME.fullmatch(column) and not clock.is_sorted(value):
         return "is no time as the program writes it"
     return None
 

@@ -8,11 +8,12 @@ from typing import Annotated
 import typer
 
 from cafleet import settings
-from cafleet.cli.arguments import coding_agent
+from cafleet.cli.arguments import coding_agent, filled
 from cafleet.cli.output import say
 from cafleet.cli.parser import ListCommand
 from cafleet.errors import CafleetError, DatabaseError, SettingError
 from cafleet.present import setup_text as texts
+from cafleet.present.visible import visible
 from cafleet.records import CodingAgent
 
 app = typer.Typer()
@@ -29,13 +30,25 @@ def setup(
             help="Install the assets for these only: claude, codex, opencode; by default for all.",
         ),
     ] = None,
+    source: Annotated[
+        str | None,
+        typer.Option(
+            "--import",
+            parser=filled,
+            metavar="PATH",
+            show_default=False,
+            help="Bring the fleets, members and messages of the published Python cafleet (0.18 to 0.22) "
+            "here from its database, which is only read. Fleets that are here already are left out.",
+        ),
+    ] = None,
 ) -> None:
     """Create the registry or bring it up to this program's schema, then install skills and presets."""
     wanted = [agent for agent in CodingAgent if not agents or agent in agents]
     database = _migrate()
+    importing = _import(source, is_database_ready=database is None)
     assets = _install(wanted, is_database_ready=database is None)
-    if database is not None or assets is not None:
-        raise CafleetError(texts.failed(database, assets))
+    if database is not None or importing is not None or assets is not None:
+        raise CafleetError(texts.failed(database, importing, assets))
 
 
 def _migrate() -> str | None:
@@ -45,6 +58,23 @@ def _migrate() -> str | None:
     try:
         path = settings.database_path()
         say(texts.migrated(path, migrate_database(path)))
+    except CafleetError as failure:
+        return str(failure)
+    return None
+
+
+def _import(source: str | None, *, is_database_ready: bool) -> str | None:
+    """Import if that is asked for, else say what could be; what went wrong, if it did."""
+    from cafleet.operations.importing import hint, import_database
+
+    if not is_database_ready:
+        return None if source is None else "it needs the database"
+    try:
+        path = settings.database_path()
+        if source is not None:
+            say(texts.imported(*import_database(path, source)))
+        elif (found := hint(path)) is not None:
+            say(visible(found))
     except CafleetError as failure:
         return str(failure)
     return None

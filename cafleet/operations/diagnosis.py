@@ -15,6 +15,7 @@ from cafleet.operations.agent_checks import check_agents
 from cafleet.operations.findings import DatabaseFindings, Diagnosis
 from cafleet.operations.findings import MultiplexerFindings as Multiplexer
 from cafleet.operations.fleet_checks import FleetFindings, check_fleets, known_servers
+from cafleet.operations.importing import hint
 from cafleet.operations.orphans import MendedPane, mend
 from cafleet.panes import CallerPane, detect_caller, multiplexer, sign_of
 from cafleet.store.connection import connect
@@ -103,6 +104,9 @@ def _check_database(
         # What else fails in a database that is unsound itself tells nothing new.
         errors += [*(faults if inspection.error is None else []), *fleets.errors]
         warnings += fleets.warnings
+    predecessor = None if path is None else hint(path)
+    if predecessor is not None:
+        warnings.append(predecessor)
     findings = DatabaseFindings(
         ok=not errors,
         schema_version=inspection.schema_version,

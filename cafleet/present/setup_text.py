@@ -8,6 +8,7 @@ from cafleet import __version__
 from cafleet.present.visible import visible
 
 if TYPE_CHECKING:
+    from cafleet.broker.importing import ImportReport
     from cafleet.operations.setup import AgentOutcome
     from cafleet.store.migrate import MigrationReport
 
@@ -28,6 +29,24 @@ def migrated(path: str, report: MigrationReport) -> str:
     return "\n".join(lines)
 
 
+_NOUNS = {
+    "fleets": "fleet",
+    "members": "member",
+    "member_placements": "placement",
+    "messages": "message",
+}
+
+
+def imported(source: str, report: ImportReport) -> str:
+    """One line for what came, one for each thing that is otherwise here or was left out."""
+    counts = [
+        f"{count} {_NOUNS[table]}{'' if count == 1 else 's'}"
+        for table, count in report.counts.items()
+    ]
+    lines = [f"imported {visible(source)}: {', '.join(counts)}"]
+    return "\n".join([*lines, *(f"  {visible(note)}" for note in report.notes)])
+
+
 def installed(outcome: AgentOutcome) -> str | None:
     """One line for an agent's assets, and one for each thing that was in their way; null if they
     are not installed."""
@@ -43,10 +62,10 @@ def installed(outcome: AgentOutcome) -> str | None:
     return "\n".join(lines)
 
 
-def failed(database: str | None, assets: str | None) -> str:
-    """One sentence that names the halves that failed, each with its own."""
-    halves = [("database", database), ("assets", assets)]
-    told = [f"its {half} half: {why}" for half, why in halves if why is not None]
+def failed(database: str | None, importing: str | None, assets: str | None) -> str:
+    """One sentence that names the parts that failed, each with its own."""
+    parts = [("database half", database), ("import", importing), ("assets half", assets)]
+    told = [f"its {part}: {why}" for part, why in parts if why is not None]
     return f"setup failed in {'; and in '.join(told)}"
 
 

@@ -40,7 +40,11 @@ def many(
 
 
 def each(
-    conn: sqlite3.Connection, namespace: str, name: str, row: type[RowType]
+    conn: sqlite3.Connection,
+    namespace: str,
+    name: str,
+    row: type[RowType],
+    values: Parameters | None = None,
 ) -> tuple[list[RowType], list[tuple[dict[str, Any], str]]]:
     """The sound rows of a query, and each damaged one as it is stored with what is wrong with it.
 
@@ -48,7 +52,7 @@ def each(
         DatabaseError: SQLite could not run the query.
     """
     with translated(conn), _bytes_and_all(conn):
-        found = query(namespace, name)(conn)
+        found = query(namespace, name)(conn, **(values or {}))
     sound: list[RowType] = []
     damaged = []
     for stored in found:

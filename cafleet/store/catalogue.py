@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sqlite3
 from contextlib import closing
 
@@ -40,6 +41,13 @@ def is_marked(conn: sqlite3.Connection) -> bool:
         (application,) = conn.execute("PRAGMA application_id").fetchone()
         (version,) = conn.execute("PRAGMA user_version").fetchone()
     return (application, version) != (0, 0)
+
+
+def is_shorter_than_a_page(conn: sqlite3.Connection, path: str) -> bool:
+    """Whether there is something in the file, and less than a database can be."""
+    with translated(conn):
+        (pages,) = conn.execute("PRAGMA page_count").fetchone()
+    return pages == 0 and os.path.getsize(path) > 0
 
 
 def _tables(conn: sqlite3.Connection) -> set[tuple[str, str]]:

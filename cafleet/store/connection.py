@@ -17,12 +17,13 @@ BUSY_TIMEOUT_SECONDS = 5.0
 OLDEST_SQLITE = (3, 38, 0)
 
 
-def connect(path: str, *, create: bool = False) -> sqlite3.Connection:
+def connect(path: str, *, create: bool = False, alone: bool = False) -> sqlite3.Connection:
     """Open the database file at ``path``, an absolute path that is taken literally.
 
     Transactions are begun by hand (:func:`transaction`); foreign keys are enforced, a lock is
     waited for up to 5 s, and a commit is on the disk when it returns. A file that is made is its
-    owner's alone, and so are those that SQLite makes beside it.
+    owner's alone, and so are those that SQLite makes beside it. ``alone`` keeps all others out of the
+    database, for which no memory has to be shared.
 
     Raises:
         DatabaseError: there is no such file and ``create`` is not set, or it is none, or a link that
@@ -44,6 +45,9 @@ def connect(path: str, *, create: bool = False) -> sqlite3.Connection:
             isolation_level=None,
         )
         try:
+            if alone:
+                # It has to come before whatever reads the file.
+                conn.execute("PRAGMA locking_mode = EXCLUSIVE")
             conn.execute("PRAGMA foreign_keys = ON")
             conn.execute("PRAGMA synchronous = FULL")
         except BaseException:

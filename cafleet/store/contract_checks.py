@@ -163,6 +163,9 @@ def _column_type(
     for table, column in sorted(places):
         type_, nullable = _declared(conn, table, column)
         base = parameter.type.removesuffix(" | None")
+        if not type_:
+            # SQLite declares none in its own tables.
+            continue
         admitted = _enums_of(column) or {_AFFINITY.get(type_, "no type that is known here")}
         if base not in admitted:
             yield (

@@ -25,6 +25,10 @@ class UnsoundError(DatabaseError):
 # over this column.
 _INDEX_ON = {"members.fleet_id": "idx_members_one_active_monitor_per_fleet"}
 
+NO_DATABASE = (
+    "the file{at} is not an SQLite database; check CAFLEET_DATABASE_URL, or restore it "
+    + FROM_BACKUP
+)
 # WAL needs memory that processes share through the file `-shm`.
 _NO_SHARED_MEMORY = (
     "the file system cannot share memory for the database{at} ({reason}); run `cafleet setup`, which "
@@ -42,9 +46,7 @@ _SENTENCES = {
         "the database{at} cannot be opened; check its path and permissions, and that the file system "
         "is not mounted read-only ({reason})"
     ),
-    "SQLITE_NOTADB": (
-        f"the file{{at}} is not an SQLite database; check CAFLEET_DATABASE_URL, or restore it {FROM_BACKUP}"
-    ),
+    "SQLITE_NOTADB": NO_DATABASE,
     "SQLITE_CORRUPT": f"the database{{at}} is damaged; restore it {FROM_BACKUP}",
     "SQLITE_IOERR": "the disk failed under the database{at}; check it and try again ({reason})",
     "SQLITE_PROTOCOL": _NO_SHARED_MEMORY,

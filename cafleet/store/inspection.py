@@ -13,13 +13,11 @@ from cafleet.errors import FROM_BACKUP, CafleetError, DatabaseError
 from cafleet.store.catalogue import INSTALLS, table_names
 from cafleet.store.connection import connect
 from cafleet.store.failures import translated
+from cafleet.store.mounts import mounts, network_file_system
 from cafleet.store.recognition import Kind, recognise
 from cafleet.store.soundness import integrity_faults
 from cafleet.store.untouched import read_untouched
 
-# Where SQLite's locks or its shared memory are not to be trusted (sqlite.org/wal.html, section 1).
-_NETWORK = ("nfs", "cifs", "smb", "afs", "ceph", "glusterfs", "lustre", "9p", "fuse.sshfs", "gpfs")
-_MOUNTS = "/proc/self/mountinfo"
 _MOST_FINDINGS = 3
 
 
@@ -45,7 +43,7 @@ def inspect(path: str) -> Inspection:
         error=recognised.sentence,
         schema_version=recognised.schema_version,
         size_bytes=_size(path),
-        file_system=network_file_system(path, _mounts()),
+        file_system=network_file_system(path, mounts()),
     )
     try:
         if recognised.kind is Kind.HEAD:
@@ -106,36 +104,3 @@ def _size(path: str) -> int | None:
         return os.stat(path).st_size
     except OSError:
         return None
-
-
-def _mounts() -> str:
-    try:
-        with open(_MOUNTS, encoding="utf-8", errors="surrogateescape") as file:
-            return file.read()
-    except OSError:
-        return ""
-
-
-def network_file_system(path: str, mounts: str) -> str | None:
-    """The type of the file system that holds ``path``, if it is one over a network.
-
-    ``mounts`` is in the form of ``/proc/self/mountinfo`` (proc(5)); without it nothing is known.
-    """
-    folder = os.path.realpath(os.path.dirname(path))
-    best, kind = "", ""
-    for line in mounts.splitlines():
-        fields = line.split(" ")
-        if len(fields) < 7 or "-" not in fields[:-1]:
-            continue
-        point = _unescaped(fields[4])
-        is_above = folder == point or folder.startswith(point.rstrip("/") + "/")
-        # Of two on one another the later one is seen.
-        if is_above and len(point) >= len(best):
-            best, kind = point, fields[fields.index("-") + 1]
-    return kind if kind.startswith(_NETWORK) else None
-
-
-def _unescaped(text: str) -> str:
-    for code, character in (("040", " "), ("011", "\t"), ("012", "\n"), ("134", "\\")):
-        text = text.replace(f"\\{code}", character)
-    return text

@@ -9,6 +9,7 @@ from collections.abc import Callable
 from contextlib import closing
 from tempfile import TemporaryDirectory
 
+from cafleet.errors import DatabaseError
 from cafleet.store.connection import BUSY_TIMEOUT_SECONDS, connect
 from cafleet.store.failures import is_busy, reason, translate, translated
 
@@ -26,7 +27,7 @@ def use_wal(path: str) -> tuple[str, str | None]:
     mode = _mode(path)
     refusal = None if mode == "wal" else _refused_beside(path)
     if refusal is None:
-        refusal = _refused(path, may_write=mode != "wal")
+        refusal = _refused(path)
     if refusal is None:
         return "wal", None
     _leave_wal(path)
@@ -34,20 +35,22 @@ def use_wal(path: str) -> tuple[str, str | None]:
 
 
 def leave_unusable_wal(path: str) -> None:
-    """Take a database out of WAL mode if that keeps it from being read at all, as it does where it
+    """Take a database out of WAL mode if that keeps it from being used at all, as it does where it
     was moved to a file system that lacks what WAL needs.
 
     Raises:
-        DatabaseError: it cannot be read in another mode either.
+        DatabaseError: it cannot be used in another mode either.
     """
-    with closing(connect(path)) as conn:
-        try:
-            conn.execute("PRAGMA schema_version").fetchone()
-            return
-        except sqlite3.Error as failure:
-            if is_busy(failure):
-                return
-    _leave_wal(path)
+    try:
+        with closing(connect(path)) as conn, translated(conn):
+            conn.execute("PRAGMA busy_timeout = 0")
+            conn.execute("BEGIN IMMEDIATE")
+            conn.execute("ROLLBACK")
+    except DatabaseError as failure:
+        cause = failure.__cause__
+        # Where others write, it can be used.
+        if isinstance(cause, sqlite3.Error) and not is_busy(cause):
+            _leave_wal(path)
 
 
 def _refused_beside(path: str) -> str | None:
@@ -61,26 +64,31 @@ def _refused_beside(path: str) -> str | None:
         return f"no folder can be made to try it in: {failure.strerror}"
 
 
-def _refused(path: str, *, may_write: bool = True) -> str | None:
-    """Switch to WAL, write and read; what SQLite says if that does not work."""
+def _refused(path: str) -> str | None:
+    """Switch to WAL, write and read; what SQLite says if that does not work.
+
+    A database that is in WAL mode already is only read, by two connections.
+    """
     try:
         with closing(connect(path)) as writer:
-            (mode,) = _patiently(lambda: writer.execute("PRAGMA journal_mode = WAL").fetchone())
-            if mode != "wal":
+            was = writer.execute("PRAGMA journal_mode").fetchone()
+            mode = _patiently(lambda: writer.execute("PRAGMA journal_mode = WAL").fetchone())
+            if mode != ("wal",):
                 return "SQLite keeps the rollback journal here"
             (version,) = writer.execute("PRAGMA user_version").fetchone()
-            writer.execute("BEGIN IMMEDIATE")
-            if may_write:
-                # To write the number that is there is a write all the same.
-                writer.execute(f"PRAGMA user_version = {int(version)}")
             with closing(connect(path)) as reader:
                 reader.execute("PRAGMA schema_version").fetchone()
-                writer.execute("COMMIT")
-                reader.execute("PRAGMA schema_version").fetchone()
-    except sqlite3.Error as failure:
-        if is_busy(failure):
-            raise translate(failure, path) from failure
-        return reason(failure)
+                if was != mode:
+                    # To write the number that is there is a write all the same.
+                    writer.execute(f"PRAGMA user_version = {int(version)}")
+                    reader.execute("PRAGMA schema_version").fetchone()
+    except (sqlite3.Error, DatabaseError) as failure:
+        cause = failure.__cause__ if isinstance(failure, DatabaseError) else failure
+        if not isinstance(cause, sqlite3.Error):
+            raise
+        if is_busy(cause):
+            raise translate(cause, path) from cause
+        return reason(cause)
     return None
 
 
@@ -92,9 +100,7 @@ def _mode(path: str) -> str:
 
 def _leave_wal(path: str) -> None:
     def leave() -> None:
-        with closing(connect(path)) as conn:
-            # Alone with the file, SQLite keeps in its own memory what it would share.
-            conn.execute("PRAGMA locking_mode = EXCLUSIVE")
+        with closing(connect(path, alone=True)) as conn:
             conn.execute("PRAGMA journal_mode = DELETE").fetchone()
 
     with translated(path):

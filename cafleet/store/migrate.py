@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import sqlite3
 from collections.abc import Iterator, Sequence
-from contextlib import closing
+from contextlib import ExitStack, closing
 from datetime import datetime
 
 import msgspec
@@ -68,16 +68,13 @@ def migrate(path: str, *, now: datetime) -> MigrationReport:
     left_out: list[str] = []
     backup = None
     with closing(connect(path, create=True)) as conn:
-        try:
-            with transaction(conn):
-                version = _present(conn, path, shipped, now)
-                for migration in shipped[version:]:
-                    left_out += _losses_by(conn, migration)
-                    _apply(conn, migration, now)
-                is_installs_remade = _remake_installs(conn)
-        except BaseException:
-            adoption.drop_copy(path)
-            raise
+        with transaction(conn), ExitStack() as given_up:
+            version = _present(conn, path, shipped, now, given_up)
+            for migration in shipped[version:]:
+                left_out += _losses_by(conn, migration)
+                _apply(conn, migration, now)
+            is_installs_remade = _remake_installs(conn)
+            given_up.pop_all()
         if REFINERY in table_names(conn):
             backup = adoption.finish_copy(path, len(published.versions(conn)), now)
     journal_mode, wal_refusal = use_wal(path)
@@ -102,9 +99,14 @@ def _make_folder(folder: str) -> None:
 
 
 def _present(
-    conn: sqlite3.Connection, path: str, shipped: Sequence[Migration], now: datetime
+    conn: sqlite3.Connection,
+    path: str,
+    shipped: Sequence[Migration],
+    now: datetime,
+    given_up: ExitStack,
 ) -> int:
-    """The version that the database is at, its ledger made if it has none."""
+    """The version that the database is at, its ledger made if it has none. ``given_up`` gets what is
+    to be undone if the transaction fails."""
     # Another setup may have been here since the first look.
     found = judge(conn, path)
     if not found.is_for_setup:
@@ -114,6 +116,7 @@ def _present(
         if version >= ONE_MONITOR:
             _refuse_what_the_index_cannot_take(conn)
         adoption.begin_copy(path, version, now)
+        given_up.callback(adoption.drop_copy, path)
         published.make_missing_indexes(conn, version)
     if not has_ledger(conn):
         make_ledger(conn)

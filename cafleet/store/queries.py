@@ -15,6 +15,9 @@ from cafleet.records import (
     Backend,
     CodingAgent,
     DeliveryState,
+    MemberStatus,
+    MessageState,
+    MessageType,
     ScreenState,
     TypingKind,
 )
@@ -29,6 +32,7 @@ from cafleet.store.rows import (
     FleetFaultRow,
     FleetRow,
     FleetSummaryRow,
+    LastIdRow,
     LedgerExtentRow,
     LeftProcessRow,
     MemberFaultRow,
@@ -45,6 +49,10 @@ from cafleet.store.rows import (
     OwedRow,
     OwingRow,
     PaneOwnerRow,
+    PredecessorFleetRow,
+    PredecessorMemberRow,
+    PredecessorMessageRow,
+    PredecessorPlacementRow,
     PublishedVersionRow,
     ReservationRow,
     RuntimeFaultRow,
@@ -437,6 +445,47 @@ def list_fleet_faults(
     )
 
 
+def list_predecessor_fleets(
+    conn: Connection,
+) -> list[PredecessorFleetRow]:
+    """Every fleet of a database of the published Python program, whose table has these columns.
+
+    Source: sql/queries/fleets.sql:122.
+    """
+    return many(
+        conn,
+        "fleets",
+        "list_predecessor_fleets",
+        PredecessorFleetRow,
+        {},
+    )
+
+
+def insert_imported_fleet(
+    conn: Connection,
+    *,
+    fleet_id: int,
+    name: str | None,
+    created_at: str,
+    deleted_at: str | None,
+) -> int:
+    """A fleet with the id that it gets here, without its Director until that is here too.
+
+    Source: sql/queries/fleets.sql:135.
+    """
+    return change(
+        conn,
+        "fleets",
+        "insert_imported_fleet",
+        {
+            "fleet_id": fleet_id,
+            "name": name,
+            "created_at": created_at,
+            "deleted_at": deleted_at,
+        },
+    )
+
+
 def insert_left_process(
     conn: Connection,
     *,
@@ -722,6 +771,23 @@ def list_stored_placements(
             "until_id": until_id,
             "limit": limit,
         },
+    )
+
+
+def list_predecessor_placements(
+    conn: Connection,
+) -> list[PredecessorPlacementRow]:
+    """Every placement of a database of the published Python program, whose table has these
+    columns.
+
+    Source: sql/queries/member_placements.sql:127.
+    """
+    return many(
+        conn,
+        "member_placements",
+        "list_predecessor_placements",
+        PredecessorPlacementRow,
+        {},
     )
 
 
@@ -1115,6 +1181,55 @@ def list_member_faults(
         {
             "after_id": after_id,
             "until_id": until_id,
+        },
+    )
+
+
+def list_predecessor_members(
+    conn: Connection,
+) -> list[PredecessorMemberRow]:
+    """Every member of a database of the published Python program, whose table has these columns.
+
+    Source: sql/queries/members.sql:396.
+    """
+    return many(
+        conn,
+        "members",
+        "list_predecessor_members",
+        PredecessorMemberRow,
+        {},
+    )
+
+
+def insert_imported_member(
+    conn: Connection,
+    *,
+    member_id: int,
+    fleet_id: int,
+    name: str,
+    description: str,
+    status: MemberStatus,
+    registered_at: str,
+    deregistered_at: str | None,
+    member_card_json: str,
+) -> int:
+    """A member with the id that it gets here.
+
+    Source: sql/queries/members.sql:412.
+    """
+    return change(
+        conn,
+        "members",
+        "insert_imported_member",
+        {
+            "member_id": member_id,
+            "fleet_id": fleet_id,
+            "name": name,
+            "description": description,
+            "status": status,
+            "registered_at": registered_at,
+            "deregistered_at": deregistered_at,
+            "member_card_json": member_card_json,
         },
     )
 
@@ -1859,6 +1974,69 @@ def list_message_faults(
     )
 
 
+def list_predecessor_messages(
+    conn: Connection,
+    *,
+    after_id: int,
+    limit: int,
+) -> list[PredecessorMessageRow]:
+    """The messages of a database of the published Python program, whose table has these columns, a
+    page at a time. Its releases before 0.21 knew a third state, which its later ones took for
+    completed.
+
+    Source: sql/queries/messages.sql:801, by primary key.
+    """
+    return many(
+        conn,
+        "messages",
+        "list_predecessor_messages",
+        PredecessorMessageRow,
+        {
+            "after_id": after_id,
+            "limit": limit,
+        },
+    )
+
+
+def insert_imported_message(
+    conn: Connection,
+    *,
+    message_id: int,
+    owner_member_id: int,
+    from_member_id: int,
+    to_member_id: int | None,
+    type: MessageType,
+    created_at: str,
+    status_state: MessageState,
+    status_timestamp: str,
+    origin_message_id: int | None,
+    text: str,
+    delivery_state: DeliveryState,
+) -> int:
+    """A message with the id that it gets here.
+
+    Source: sql/queries/messages.sql:826.
+    """
+    return change(
+        conn,
+        "messages",
+        "insert_imported_message",
+        {
+            "message_id": message_id,
+            "owner_member_id": owner_member_id,
+            "from_member_id": from_member_id,
+            "to_member_id": to_member_id,
+            "type": type,
+            "created_at": created_at,
+            "status_state": status_state,
+            "status_timestamp": status_timestamp,
+            "origin_message_id": origin_message_id,
+            "text": text,
+            "delivery_state": delivery_state,
+        },
+    )
+
+
 def get_monitor_runtime(
     conn: Connection,
     *,
@@ -2329,6 +2507,43 @@ def list_schema_objects(
         "list_schema_objects",
         SchemaObjectRow,
         {},
+    )
+
+
+def list_last_ids(
+    conn: Connection,
+) -> list[LastIdRow]:
+    """The largest id that each table has ever given out; a table is not there before its first.
+
+    Source: sql/queries/sqlite_sequence.sql:1.
+    """
+    return many(
+        conn,
+        "sqlite_sequence",
+        "list_last_ids",
+        LastIdRow,
+        {},
+    )
+
+
+def set_last_id(
+    conn: Connection,
+    *,
+    name: str,
+    last_id: int,
+) -> int:
+    """Have a table give out no id up to this one any more.
+
+    Source: sql/queries/sqlite_sequence.sql:12.
+    """
+    return change(
+        conn,
+        "sqlite_sequence",
+        "set_last_id",
+        {
+            "name": name,
+            "last_id": last_id,
+        },
     )
 
 

@@ -17,14 +17,16 @@ from cafleet.store.catalogue import (
     REFINERY,
     has_ledger,
     is_marked,
+    is_shorter_than_a_page,
     table_names,
 )
-from cafleet.store.failures import UnsoundError
+from cafleet.store.failures import NO_DATABASE, UnsoundError
+from cafleet.store.mounts import is_mounted_by_itself, mounts
 from cafleet.store.untouched import read_untouched, traces
 
 HEAD = queries.SCHEMA_VERSION
 _REGISTRY = {"fleets", "members", "messages"}
-_TRIES = 3
+_TRIES = 5
 _PAUSE_SECONDS = 0.05
 
 
@@ -50,11 +52,13 @@ _FOR_SETUP = {Kind.MISSING, Kind.EMPTY, Kind.HEAD, Kind.OLDER, Kind.PUBLISHED}
 
 class Recognised(msgspec.Struct, frozen=True, kw_only=True):
     """``version`` is that of the ledger or, for a published database, of its history; null without
-    either. ``sentence`` says what the database is and what to do, null at head."""
+    either. ``sentence`` says what the database is and what to do, null at head. ``is_importable`` is
+    that of a predecessor's."""
 
     kind: Kind
     sentence: str | None
     version: int | None = None
+    is_importable: bool = False
 
     @property
     def is_for_setup(self) -> bool:
@@ -105,9 +109,21 @@ def _look(path: str, *, thorough: bool) -> Recognised:
     except OSError:
         # What it is, the next attempt says.
         pass
+    if is_mounted_by_itself(path, mounts()):
+        return Recognised(
+            kind=Kind.UNREADABLE,
+            sentence=(
+                f"{path} is mounted by itself, and SQLite would keep its log beside it; mount its folder "
+                f"instead, or point CAFLEET_DATABASE_URL elsewhere"
+            ),
+        )
     try:
         with read_untouched(path) as conn:
-            return judge(conn, path, thorough=thorough)
+            found = judge(conn, path, thorough=thorough)
+            # SQLite takes a file without a whole page for an empty database.
+            if found.kind is Kind.EMPTY and is_shorter_than_a_page(conn, path):
+                raise UnsoundError(NO_DATABASE.format(at=f" at {path}"))
+            return found
     except UnsoundError as failure:
         return Recognised(kind=Kind.UNSOUND, sentence=str(failure))
     except DatabaseError as failure:
@@ -263,6 +279,7 @@ def _judge_predecessor(conn: sqlite3.Connection, path: str) -> Recognised:
         )
     return Recognised(
         kind=Kind.PREDECESSOR,
+        is_importable=True,
         sentence=(
             f"the database at {path} is one of {found}; point CAFLEET_DATABASE_URL to another file and "
             f"run `cafleet setup --import {quote(path)}`, which brings its fleets there"

@@ -22,6 +22,7 @@ from cafleet.records import (
     MemberStatus,
     MessageRecord,
     MessageState,
+    MessageType,
     MonitorRuntime,
     ScreenState,
     TrackedMessage,
@@ -514,6 +515,68 @@ class AssetInstallRow(Row, frozen=True, kw_only=True):
     path: str
     cafleet_version: str
     installed_at: str
+
+
+class LastIdRow(Row, frozen=True, kw_only=True):
+    table: ClassVar[str] = "sqlite_sequence"
+    key: ClassVar[str] = "name"
+
+    name: str
+    seq: int
+
+
+class PredecessorFleetRow(Row, frozen=True, kw_only=True):
+    table: ClassVar[str] = "fleets"
+    key: ClassVar[str] = "fleet_id"
+
+    fleet_id: int
+    name: str | None
+    created_at: str
+    deleted_at: str | None
+    director_member_id: int | None
+
+
+class PredecessorMemberRow(Row, frozen=True, kw_only=True):
+    table: ClassVar[str] = "members"
+    key: ClassVar[str] = "member_id"
+
+    member_id: int
+    fleet_id: int
+    name: str
+    description: str
+    status: MemberStatus
+    registered_at: str
+    deregistered_at: str | None
+    member_card_json: Any
+
+
+class PredecessorPlacementRow(Row, frozen=True, kw_only=True):
+    table: ClassVar[str] = "member_placements"
+    key: ClassVar[str] = "member_id"
+
+    member_id: int
+    mux_session: str
+    mux_window_id: str
+    mux_pane_id: str | None
+    backend: Backend
+    coding_agent: CodingAgent
+    created_at: str
+
+
+class PredecessorMessageRow(Row, frozen=True, kw_only=True):
+    table: ClassVar[str] = "messages"
+    key: ClassVar[str] = "message_id"
+
+    message_id: int
+    owner_member_id: int
+    from_member_id: int
+    to_member_id: int | None
+    type: MessageType
+    created_at: str
+    status_state: MessageState
+    status_timestamp: str
+    origin_message_id: int | None
+    text: str
 
 
 class PublishedVersionRow(Row, frozen=True, kw_only=True):

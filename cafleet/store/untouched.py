@@ -9,7 +9,7 @@ from contextlib import ExitStack, closing, contextmanager
 
 from cafleet.errors import DatabaseError
 from cafleet.store.connection import refuse_what_is_no_file, sqlite_uri
-from cafleet.store.failures import translated
+from cafleet.store.failures import is_busy, translated
 
 COMPANIONS = ("-wal", "-shm", "-journal")
 """What SQLite keeps beside a database, by the ends of the names."""
@@ -31,6 +31,8 @@ def read_untouched(path: str) -> Iterator[sqlite3.Connection]:
         with translated(path):
             conn = opened.enter_context(closing(_open(real, opened)))
             conn.execute("PRAGMA query_only = ON")
+            # All of it is read as of one moment, whatever others write meanwhile.
+            conn.execute("BEGIN")
         yield conn
 
 
@@ -50,25 +52,25 @@ def _state(path: str) -> tuple[int, ...] | None:
 
 def _open(path: str, opened: ExitStack) -> sqlite3.Connection:
     if _is_filled(f"{path}-wal"):
-        if os.path.exists(f"{path}-shm"):
-            # Others may be at work. What a crash has left is recovered in this process's memory.
-            return _connect(path, "mode=ro&readonly_shm=1")
-        conn = _connect(path, "mode=ro&vfs=unix-none")
-        # The index of the log is kept in memory too.
-        conn.execute("PRAGMA locking_mode = EXCLUSIVE")
-        return conn
+        # Others may be at work. What a crash has left is recovered in this process's memory.
+        return _readable(path, "mode=ro&readonly_shm=1") or _recovered(path, "-wal", opened)
     if _is_filled(f"{path}-journal"):
-        conn = _connect(path, "mode=ro")
-        try:
-            conn.execute("PRAGMA schema_version").fetchone()
-            return conn
-        except sqlite3.Error as failure:
-            conn.close()
-            if failure.sqlite_errorname != "SQLITE_READONLY_ROLLBACK":
-                raise
-        return _connect(_copy(path, opened), "mode=rw")
+        return _readable(path, "mode=ro") or _recovered(path, "-journal", opened)
     # Nobody's log has to be read, so the file alone is the database.
     return _connect(path, "immutable=1")
+
+
+def _readable(path: str, options: str) -> sqlite3.Connection | None:
+    """A connection with these options, unless it cannot read what is there."""
+    conn = _connect(path, options)
+    try:
+        conn.execute("PRAGMA schema_version").fetchone()
+    except sqlite3.Error as failure:
+        conn.close()
+        if is_busy(failure):
+            raise
+        return None
+    return conn
 
 
 def _is_filled(path: str) -> bool:
@@ -82,19 +84,19 @@ def _connect(path: str, options: str) -> sqlite3.Connection:
     return sqlite3.connect(sqlite_uri(path, options), uri=True, isolation_level=None)
 
 
-def _copy(path: str, opened: ExitStack) -> str:
-    """Copy a database that a crash has left in the middle of a transaction, to roll the copy back."""
+def _recovered(path: str, end: str, opened: ExitStack) -> sqlite3.Connection:
+    """A connection to a copy of a database and its log, which SQLite recovers there."""
     from shutil import copyfile
     from tempfile import TemporaryDirectory
 
     try:
         folder = opened.enter_context(TemporaryDirectory(prefix="cafleet-"))
         copy = os.path.join(folder, "copy.db")
-        for end in ("", "-journal"):
-            copyfile(path + end, copy + end)
+        for each in ("", end):
+            copyfile(path + each, copy + each)
     except OSError as failure:
         raise DatabaseError(
-            f"the database at {path} was left in the middle of a transaction, and no copy can be made "
+            f"the database at {path} has a log that cannot be read in its place, and no copy can be made "
             f"to look at it ({failure.strerror}); make room in the folder for temporary files"
         ) from failure
-    return copy
+    return _connect(copy, "mode=rw")

@@ -118,3 +118,22 @@ SELECT
 FROM judged
 WHERE judged.fault IS NOT NULL
 ORDER BY judged.fleet_id;
+
+-- name: list_predecessor_fleets()
+-- Every fleet of a database of the published Python program, whose table has these columns.
+-- returns: PredecessorFleetRow
+-- scan: fleets (read once along the primary key, to import them)
+SELECT
+    fleets.fleet_id,
+    fleets.name,
+    fleets.created_at,
+    fleets.deleted_at,
+    fleets.director_member_id
+FROM fleets
+ORDER BY fleets.fleet_id;
+
+-- name: insert_imported_fleet(fleet_id, name, created_at, deleted_at)!
+-- A fleet with the id that it gets here, without its Director until that is here too.
+-- params: fleet_id int, name str | None, created_at str, deleted_at str | None
+INSERT INTO fleets (fleet_id, name, created_at, deleted_at)
+VALUES (:fleet_id, :name, :created_at, :deleted_at);

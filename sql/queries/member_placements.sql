@@ -123,3 +123,18 @@ FROM member_placements
 WHERE member_placements.member_id > :after_id AND member_placements.member_id <= :until_id
 ORDER BY member_placements.member_id
 LIMIT :limit;
+
+-- name: list_predecessor_placements()
+-- Every placement of a database of the published Python program, whose table has these columns.
+-- returns: PredecessorPlacementRow
+-- scan: member_placements (read once along the primary key, to import them)
+SELECT
+    member_placements.member_id,
+    member_placements.mux_session,
+    member_placements.mux_window_id,
+    member_placements.mux_pane_id,
+    member_placements.backend,
+    member_placements.coding_agent,
+    member_placements.created_at
+FROM member_placements
+ORDER BY member_placements.member_id;

@@ -392,3 +392,43 @@ SELECT
 FROM judged
 WHERE judged.fault IS NOT NULL
 ORDER BY judged.member_id;
+
+-- name: list_predecessor_members()
+-- Every member of a database of the published Python program, whose table has these columns.
+-- returns: PredecessorMemberRow
+-- scan: members (read once along the primary key, to import them)
+SELECT
+    members.member_id,
+    members.fleet_id,
+    members.name,
+    members.description,
+    members.status,
+    members.registered_at,
+    members.deregistered_at,
+    members.member_card_json
+FROM members
+ORDER BY members.member_id;
+
+-- name: insert_imported_member(member_id, fleet_id, name, description, status, registered_at, deregistered_at, member_card_json)!
+-- A member with the id that it gets here.
+-- params: member_id int, fleet_id int, name str, description str, status MemberStatus, registered_at str, deregistered_at str | None, member_card_json str
+INSERT INTO members (
+    member_id,
+    fleet_id,
+    name,
+    description,
+    status,
+    registered_at,
+    deregistered_at,
+    member_card_json
+)
+VALUES (
+    :member_id,
+    :fleet_id,
+    :name,
+    :description,
+    :status,
+    :registered_at,
+    :deregistered_at,
+    :member_card_json
+);

@@ -797,3 +797,58 @@ SELECT
 FROM judged
 WHERE judged.fault IS NOT NULL
 ORDER BY judged.message_id;
+
+-- name: list_predecessor_messages(after_id, limit)
+-- The messages of a database of the published Python program, whose table has these columns, a page
+-- at a time. Its releases before 0.21 knew a third state, which its later ones took for completed.
+-- params: after_id int = messages.message_id, limit int
+-- returns: PredecessorMessageRow
+-- plan: primary key
+SELECT
+    messages.message_id,
+    messages.owner_member_id,
+    messages.from_member_id,
+    messages.to_member_id,
+    messages.type,
+    messages.created_at,
+    CASE messages.status_state
+        WHEN 'canceled' THEN 'completed'
+        ELSE messages.status_state
+    END AS status_state,
+    messages.status_timestamp,
+    messages.origin_message_id,
+    messages.text
+FROM messages
+WHERE messages.message_id > :after_id
+ORDER BY messages.message_id
+LIMIT :limit;
+
+-- name: insert_imported_message(message_id, owner_member_id, from_member_id, to_member_id, type, created_at, status_state, status_timestamp, origin_message_id, text, delivery_state)!
+-- A message with the id that it gets here.
+-- params: message_id int, owner_member_id int, from_member_id int, to_member_id int | None, type MessageType, created_at str, status_state MessageState, status_timestamp str, origin_message_id int | None, text str, delivery_state DeliveryState
+INSERT INTO messages (
+    message_id,
+    owner_member_id,
+    from_member_id,
+    to_member_id,
+    type,
+    created_at,
+    status_state,
+    status_timestamp,
+    origin_message_id,
+    text,
+    delivery_state
+)
+VALUES (
+    :message_id,
+    :owner_member_id,
+    :from_member_id,
+    :to_member_id,
+    :type,
+    :created_at,
+    :status_state,
+    :status_timestamp,
+    :origin_message_id,
+    :text,
+    :delivery_state
+);

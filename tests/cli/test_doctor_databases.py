@@ -18,7 +18,7 @@ import pytest
 
 from cafleet.operations.upkeep import check
 from cafleet.store import queries
-from cafleet.store.inspection import network_file_system
+from cafleet.store.mounts import network_file_system
 from tests.harness.database import Database
 from tests.harness.fleet import Fleet
 from tests.harness.program import Program, assert_refused

@@ -58,6 +58,7 @@ EVERY = {
     "cafleet.store.failures",
     "cafleet.store.files",
     "cafleet.store.guard",
+    "cafleet.store.mounts",
     "cafleet.store.queries",
     "cafleet.store.recognition",
     "cafleet.store.repository",

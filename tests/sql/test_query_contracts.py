@@ -264,8 +264,12 @@ def value_for(parameter: Parameter, seed: int) -> Any:
         return values[seed % len(values)]
     if type_ == "list[int]":
         return [1, 2, 3, 4, 5, *range(9, 18)]
-    if parameter.name == "before":
+    if parameter.name in ("before", "last_id"):
         return 100
+    if parameter.name == "fleet_id":
+        return seed % 4
+    if parameter.name == "name":
+        return "members"  # a name like any other, and that of a table
     if type_ == "int":
         # How far a page goes; the other numbers are ids, and where it begins.
         return 99 if parameter.name in ("until_id", "limit") else seed
