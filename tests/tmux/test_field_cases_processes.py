@@ -138,24 +138,24 @@ def test_an_unknown_line_is_told_with_what_makes_it_known(
     """A running courier reads the user's entry as soon as it is written."""
     [seat] = crew.make("one").members
     recorded = json.loads((SCREENS / "claude-rest-ansi-80x24.json").read_text())
-    screen = recorded["screen"].replace("/effort", "12 squirrels left")
+    screen = recorded["screen"].replace("/effort", "9 nuts")
     player = tmp_path / "claude"
     place = {"x": recorded["cursor"]["x"] + 1, "y": recorded["cursor"]["y"] + 1}
     player.write_text(PLAYED.format(screen=screen.replace("\n", "\r\n"), **place))
     tmux_server.run("break-pane", "-d", "-s", seat.pane)
     tmux_server.run("resize-window", "-t", seat.pane, "-x", "80", "-y", "24")
     take_over(tmux_server, seat, [sys.executable, str(player)])
-    wait_for(lambda: "squirrels" in tmux_server.screen(seat.pane), "the screen is played")
+    wait_for(lambda: "9 nuts" in tmux_server.screen(seat.pane), "the screen is played")
 
     assert send(cafleet, seat, "hi")["state"] == "held"
     message_id = database_of(cafleet).value("SELECT max(message_id) FROM messages")
     why = cafleet.run("message", "why", str(message_id)).ok().stdout
-    assert "12 squirrels left" in why
-    assert "~/.config/cafleet/cues.toml: [[claude]] resting = ['# squirrels left']" in why
+    assert "9 nuts" in why
+    assert "~/.config/cafleet/cues.toml: [[claude]] resting = ['# nuts']" in why
     refused = cafleet.run("member", "prompt", str(seat.member_id), "hi")
-    assert_refused(refused, 1, "12 squirrels left")
+    assert_refused(refused, 1, "9 nuts")
 
     cues = Path(cafleet.environment["HOME"], ".config/cafleet/cues.toml")
     cues.parent.mkdir(parents=True, exist_ok=True)
-    cues.write_text("[[claude]]\nresting = ['# squirrels left']\n")
+    cues.write_text("[[claude]]\nresting = ['# nuts']\n")
     wait_for_states(database_of(cafleet), "unsure", seconds=60)
