@@ -71,23 +71,40 @@ def is_choice(row: Row, cues: Cues) -> bool:
 
 
 def _between_rules(rows: list[Row], picture: Picture, cues: Cues) -> Composer | None:
-    rules = [at for at, row in enumerate(rows) if _is_rule(row.text, cues.rule)]
-    for upper, lower in reversed(list(pairwise(rules))):
-        if lower - upper > 1 and _begins(rows[upper + 1], cues):
-            top, bottom = upper + 1, lower - 1
-            text = typed_text(rows, range(top, bottom + 1), picture, cues)
-            whole = all(_width(rows[at]) >= picture.columns - 1 for at in (upper, lower))
+    lines = _rule_lines(rows, picture.columns, cues)
+    for upper, lower in reversed(list(pairwise(lines))):
+        top, bottom = upper[-1] + 1, lower[0] - 1
+        if top <= bottom and _begins(rows[top], cues):
             return Composer(
-                upper,
-                top,
-                bottom,
-                text,
-                below=lower,
-                whole=whole,
+                outer=upper[0],
+                top=top,
+                bottom=bottom,
+                text=typed_text(rows, range(top, bottom + 1), picture, cues),
+                below=lower[0],
+                whole=all(_width(rows[at]) >= picture.columns - 1 for at in (upper[0], lower[0])),
                 start=(_INSET, top),
-                status=lower + 1,
+                status=lower[-1] + 1,
             )
     return None
+
+
+def _rule_lines(rows: list[Row], columns: int, cues: Cues) -> list[range]:
+    """The lines of a frame, each with its rows: a pane that has become narrower wraps a line."""
+    lines: list[range] = []
+    for at, row in enumerate(rows):
+        follows = bool(lines) and lines[-1].stop == at
+        if follows and _is_rest_of_rule(rows, at, columns, cues):
+            lines[-1] = range(lines[-1].start, at + 1)
+        elif _is_rule(row.text, cues.rule):
+            lines.append(range(at, at + 1))
+    return lines
+
+
+def _is_rest_of_rule(rows: list[Row], at: int, columns: int, cues: Cues) -> bool:
+    """Whether a row goes on with the line of the row above, which fills the pane."""
+    if _has_glyph(rows[at], cues) or _width(rows[at - 1]) < columns - 1:
+        return False
+    return rows[at].text.endswith(cues.rule)
 
 
 def _width(row: Row) -> int:

@@ -52,7 +52,7 @@ def read(rows: list[Row], composer: Composer, columns: int, cues: Cues) -> Surro
     edge = columns if composer.right is None else composer.right
     below = _below(rows, composer)
     # A line of the agent's own settings may hold any words, such as the title of the session.
-    telling = [text for text in below if not fits(text, cues.status)]
+    telling = _unwrapped([text for text in below if not fits(text, cues.status)], edge, cues)
     unknown = {text: _unknown_items(text, edge, cues) for text in telling}
     end = _end(rows, composer, edge, cues)
     is_over = _is_over(rows, composer, end, telling, cues)
@@ -66,6 +66,23 @@ def read(rows: list[Row], composer: Composer, columns: int, cues: Cues) -> Surro
         entries=tuple(generalised(item) for items in unknown.values() for item in items),
         missing=_missing(below, is_over, end),
     )
+
+
+def _unwrapped(lines: list[str], edge: int, cues: Cues) -> list[str]:
+    """The lines, one that was wrapped at the pane's edge as one if it is known as that."""
+    whole: list[str] = []
+    for line in lines:
+        if whole and len(whole[-1]) >= edge - 1:
+            # A blank at the edge is not seen.
+            for joined in (whole[-1] + line, f"{whole[-1]} {line}"):
+                if not _unknown_items(joined, len(joined) + 2, cues):
+                    whole[-1] = joined
+                    break
+            else:
+                whole.append(line)
+        else:
+            whole.append(line)
+    return whole
 
 
 def _missing(below: list[str], is_over: bool, end: list[str]) -> str:

@@ -19,7 +19,15 @@ from cafleet.agents.cues import Cues, cues_for
 from cafleet.agents.judge import judge
 from cafleet.records import CodingAgent, ScreenState
 from cafleet.screens import Look, Picture
-from tests.harness.mutants import HARMFUL, HARMLESS, Mutation, Scene, picture_of, scene_of
+from tests.harness.mutants import (
+    HARMFUL,
+    HARMLESS,
+    Mutation,
+    Scene,
+    picture_of,
+    scene_of,
+    wrapped,
+)
 from tests.harness.screens import Recording, recordings
 
 SEED = int(os.environ.get("MUTANT_SEED", "1"))
@@ -108,3 +116,12 @@ def test_no_mutation_is_idle() -> None:
             mutant(each, rng, [mutation])[0] != mutant(each, rng, [])[0] for each in recordings()
         )
         assert any(changed), mutation.__name__
+
+
+def test_a_pane_that_became_narrower_a_moment_ago() -> None:
+    """tmux wraps what a program of the main screen has drawn, until it draws anew."""
+    rng = random.Random(SEED)
+    resting = [each for each in recordings() if each.is_rest and each.agent is CodingAgent.CLAUDE]
+    made = [(each, *mutant(each, rng, [wrapped])) for each in resting]
+    states = [judged(each, picture).state for each, picture, applied in made if applied]
+    assert states.count(ScreenState.REST) > len(states) * 0.9
