@@ -146,10 +146,7 @@ class Pass:
     def _settle_earlier(self, ledger: Ledger, targets: Sequence[Target]) -> list[Target]:
         """Settle what earlier typing has left in the panes: we hold their locks now. The members to
         go on with; those whose text was pursued are for the next pass."""
-        left = [target for target in targets if self._has_text(target)]
-        for target in list(left):
-            if not self._adopt(target):
-                left.remove(target)
+        left = [target for target in targets if self._has_text(target) and self._adopt(target)]
         standing = ledger.settle(left, settled=self._let_go, sleep=self._halt.rest)
         held_back = [each for each in left if each.pane in standing.held_back - standing.pursued]
         if held_back:
@@ -169,11 +166,16 @@ class Pass:
     def _adopt(self, target: Target) -> bool:
         """Note what an older program has left half typed without a note; whether the member's rows
         can be read."""
-        if not self._owing[target.member_id].typed:
-            return True
+        try:
+            if typings.unsettled(self._conn, member_ids=[target.member_id]):
+                return True
+        except IntegrityError as error:
+            self._tell(error)
+            self._let_go(target, Ending.FAILED)
+            return False
         rows = self._read(target)
         typed = [row for row in rows or [] if row.delivery_state is DeliveryState.TYPED]
-        if typed and not typings.unsettled(self._conn, member_ids=[target.member_id]):
+        if typed:
             typings.adopt(
                 self._conn,
                 self._intent(target, typed),

@@ -17,6 +17,7 @@ from typing import Any
 import pytest
 
 from cafleet.broker import monitor
+from cafleet.clock import stamp
 from cafleet.courier import submission
 from cafleet.courier.reports import Reports
 from cafleet.courier.waking import Waker
@@ -226,6 +227,30 @@ def test_an_agent_that_swallows_enters_gets_few_and_the_text_goes_in_the_end(
 
 
 # --- T16: a crash in the middle
+
+
+def test_a_row_that_cannot_be_read_costs_its_member_alone(
+    crew: CrewMaker, cafleet: Program, registry: Registry
+) -> None:
+    fleet = crew.make("alice", "bob")
+    registry.rows("INSERT INTO monitor_runtime (fleet_id, wake_interval_seconds) VALUES (1, 0)")
+    for seat in fleet.members:
+        registry.rows(
+            "INSERT INTO typings (member_id, kind, text, mux_pane_id, program, token, typed_at, state)"
+            " VALUES (?, ?, 'x', ?, 'claude', 'f', ?, 'unsure')",
+            seat.member_id,
+            "song" if seat is fleet.recipient else "prompt",
+            seat.pane,
+            stamp(NOW),
+        )
+    with running(cafleet, registry) as loop:
+        bad, good = post(registry, "hello"), post(registry, "hello", to=4)
+        wait_for(lambda: all_states(registry)[good] == "submitted", "it goes", seconds=40)
+        assert all_states(registry)[bad] == "queued"
+        loop.terminate()
+        err = loop.communicate(timeout=30)[1].decode()
+    assert err.count("typings.kind holds 'song' where member_id is 3") == 1
+    assert fleet.recipient.recording.typed() == b""
 
 
 def at_each_call(cafleet: Program, faults: FaultyTmux, words: list[str]) -> Iterator[int]:
