@@ -50,6 +50,10 @@ class Recording(msgspec.Struct, frozen=True, kw_only=True):
         return self.expected == {"rest"}
 
     @property
+    def may_be_shell(self) -> bool:
+        return "shell" in self.expected
+
+    @property
     def may_rest(self) -> bool:
         return "rest" in self.expected
 
@@ -67,16 +71,24 @@ def recording(name: str) -> Recording:
 
 def _recording(path: Path) -> Recording:
     fields: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
+    foreground = tuple(
+        Process(pid=at, name=each["name"], words=(each["program"],))
+        for at, each in enumerate(fields.get("processes", []))
+        if each["foreground"]
+    )
+    command = "bash" if fields["state"] == "shell" else fields.get("command", fields["agent"])
     picture = Picture(
         screen=fields["screen"],
         columns=fields["columns"],
         rows=fields["rows"],
         cursor_x=fields["cursor"]["x"],
         cursor_y=fields["cursor"]["y"],
-        command="bash" if fields["state"] == "shell" else fields.get("command", fields["agent"]),
+        command=command,
         tag="",
         session="$0",
         window="@0",
+        # A shell around an agent is told from one in its place by what it runs.
+        foreground=foreground if command in {"bash", "dash", "sh"} else (),
     )
     return Recording(
         name=path.stem,
@@ -86,11 +98,7 @@ def _recording(path: Path) -> Recording:
         picture=picture,
         expected=_expected(fields),
         title=fields.get("title", ""),
-        foreground=tuple(
-            Process(pid=at, name=each["name"], words=(each["program"],))
-            for at, each in enumerate(fields.get("processes", []))
-            if each["foreground"]
-        ),
+        foreground=foreground,
     )
 
 

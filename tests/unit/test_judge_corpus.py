@@ -67,7 +67,7 @@ def test_the_recorded_processes_and_title_agree(recorded: Recording) -> None:
         recorded.picture, foreground=recorded.foreground, title=recorded.title
     )
     look = judge(picture, recorded.agent)
-    if recorded.done != "shell":
+    if not recorded.may_be_shell:
         assert look.state in {alone.state, ScreenState.WORKING}, look.cue
         assert look.state is alone.state or not recorded.may_rest
 
@@ -168,7 +168,7 @@ def test_quotes_above_change_nothing(recorded: Recording) -> None:
 @pytest.mark.parametrize("recorded", RECORDINGS, ids=lambda recorded: recorded.name)
 def test_a_question_below_the_composer_is_seen(recorded: Recording) -> None:
     screen = f"{recorded.picture.screen}\n\n Proceed?\n ❯ 1. Yes\n   2. No"
-    if recorded.done != "shell":
+    if not recorded.may_be_shell:
         picture = msgspec.structs.replace(recorded.picture, screen=screen)
         look = judge(picture, recorded.agent)
         assert look.state in {ScreenState.AWAITING, ScreenState.DRAFT}, look.cue
