@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Mapping
 
 import msgspec
 
@@ -43,6 +44,14 @@ _RULES = {
         skills=".config/opencode/skills",
     ),
 }
+
+
+def config_folder(name: CodingAgent, variables: Mapping[str, str]) -> str | None:
+    """The agent's folder for a process that was started with these ``variables``, if they tell it."""
+    rule = _RULES[name]
+    home = variables.get("HOME")
+    default = os.path.join(home, rule.default) if home else None
+    return variables.get(rule.variable) or default
 
 
 def variable_of(name: CodingAgent) -> str:

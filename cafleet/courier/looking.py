@@ -88,11 +88,11 @@ def target_of(member: MemberRecord, database_id: str) -> Target | None:
 class Witness(Protocol):
     """Who knows of an agent what its screen may not show."""
 
-    def __call__(self, target: Target, /) -> ScreenState | None:
+    def __call__(self, target: Target, sight: Sight, /) -> ScreenState | None:
         """*Working* or *awaiting* where that is known, else ``None``. Never raises."""
 
 
-def no_witness(_: Target) -> ScreenState | None:
+def no_witness(_: Target, __: Sight) -> ScreenState | None:
     """Nobody but the screen is asked."""
     return None
 
@@ -111,7 +111,7 @@ def look_at(
         time.sleep(REST_SECONDS)
         seen |= _looked(mux, doubtful)
     return {
-        target.pane: _heard(target, seen[target.pane], witness(target))
+        target.pane: _heard(target, seen[target.pane], witness(target, seen[target.pane]))
         if is_at_rest(seen[target.pane])
         else seen[target.pane]
         for target in targets

@@ -78,6 +78,36 @@ def is_in_foreground(process: Process) -> bool:
     )
 
 
+def environment_of(process: Process) -> dict[str, str] | None:
+    """The variables that a process was started with; ``None`` where they cannot be seen.
+
+    Linux alone tells them, to the process's own user.
+    """
+    try:
+        with open(f"/proc/{process.pid}/environ", "rb") as file:
+            words = os.fsdecode(file.read()).split("\0")
+    except OSError:
+        return None
+    if not _is_still(process):
+        return None
+    return dict(word.split("=", 1) for word in words if "=" in word)
+
+
+def folder_of(process: Process) -> str | None:
+    """The folder that a process works in now; ``None`` where it cannot be seen."""
+    try:
+        folder = os.readlink(f"/proc/{process.pid}/cwd")
+    except OSError:
+        return None
+    return folder if _is_still(process) else None
+
+
+def _is_still(process: Process) -> bool:
+    """Whether the id is that process's still: it is given to another one later."""
+    stat = _stat(process.pid)
+    return stat is not None and stat.started == process.started
+
+
 def _linux_foreground(terminal: Terminal) -> tuple[Process, ...] | None:
     first = _stat(terminal.pid)
     try:

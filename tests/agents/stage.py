@@ -6,13 +6,16 @@ import os
 import shutil
 import subprocess
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 
 from cafleet.agents.judge import judge
+from cafleet.broker import fleets, members
+from cafleet.courier.looking import Target, target_of
 from cafleet.records import CodingAgent, ScreenState
 from cafleet.screens import Look
+from cafleet.store.connection import connect
 from tests.agents.homes import furnish
 from tests.agents.model import Model
 from tests.harness.database import Database
@@ -105,6 +108,14 @@ class Stage:
 
     def look(self, member: Member) -> Look:
         return judge(picture(self.server, member.pane), self.agent)
+
+    def target(self, member: Member) -> Target:
+        """The member's pane, as the courier finds it."""
+        with closing(connect(str(self.database.path))) as conn:
+            record = members.get(conn, member_id=member.member_id)
+            found = target_of(record, fleets.database_id(conn))
+        assert found is not None
+        return found
 
     def wait_for_state(self, member: Member, state: ScreenState, seconds: float = 20.0) -> Look:
         """Wait until the judge finds the agent in this state."""

@@ -7,7 +7,7 @@ from contextlib import closing
 import pytest
 
 from cafleet.broker import fleets, members
-from cafleet.courier.looking import Target, look_at, look_for_rest, target_of
+from cafleet.courier.looking import Sight, Target, look_at, look_for_rest, target_of
 from cafleet.panes import multiplexer
 from cafleet.records import Backend, ScreenState
 from cafleet.store.connection import connect
@@ -31,7 +31,7 @@ def test_a_witness_can_only_take_rest_away(crew: CrewMaker, said: ScreenState | 
     here = target(crew, seat)
     heard: list[int] = []
 
-    def witness(asked: Target) -> ScreenState | None:
+    def witness(asked: Target, _: Sight) -> ScreenState | None:
         heard.append(asked.member_id)
         return said
 

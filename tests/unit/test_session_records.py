@@ -59,14 +59,14 @@ class TestClaude:
         folder = tmp_path / "sessions"
         folder.mkdir()
         shutil.copy(RECORDS / "claude-process.json", folder / "27915.json")
-        found = claude.of_process(str(tmp_path), 27915, 466719)
+        found = claude.of_process(str(tmp_path), 27915, "466719")
         assert found is not None
         assert found.session_id == "44444444-2222-4333-8444-555555555555"
         assert found.activity is Activity.IDLE
         # What a killed process left behind says nothing of a later one with its id.
-        assert claude.of_process(str(tmp_path), 27915, 466720) is None
+        assert claude.of_process(str(tmp_path), 27915, "466720") is None
         shutil.copy(folder / "27915.json", folder / "7.json")
-        assert claude.of_process(str(tmp_path), 7, 466719) is None
+        assert claude.of_process(str(tmp_path), 7, "466719") is None
 
     @pytest.mark.parametrize("session_id", ["", "../a", "a/b", "*", "a" * 65])
     def test_an_odd_session_id_names_no_file(self, tmp_path: Path, session_id: str) -> None:

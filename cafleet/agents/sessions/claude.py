@@ -33,14 +33,19 @@ class Process(msgspec.Struct, frozen=True, kw_only=True):
     waiting_for: str
 
 
-def of_process(base: str, pid: int, started: int) -> Process | None:
+def process_file(base: str, pid: int) -> str:
+    """The file that a running process keeps below the configuration folder ``base``."""
+    return os.path.join(base, "sessions", f"{pid}.json")
+
+
+def of_process(base: str, pid: int, started: str) -> Process | None:
     """What the process ``pid`` says of itself below the configuration folder ``base``.
 
     ``started`` is the process's start in clock ticks since the boot (``proc_pid_stat(5)``, field
     22): a file that a killed process left behind is not taken for that of a later one.
     """
-    found = document(os.path.join(base, "sessions", f"{pid}.json"))
-    if found is None or found.get("pid") != pid or as_text(found.get("procStart")) != str(started):
+    found = document(process_file(base, pid))
+    if found is None or found.get("pid") != pid or found.get("procStart") != started:
         return None
     session_id = as_text(found.get("sessionId"))
     if not _SESSION_ID.fullmatch(session_id):
@@ -62,10 +67,11 @@ def find_record(base: str, session_id: str) -> str | None:
     return found[0] if len(found) == 1 else None
 
 
-def read(path: str, activity: Activity | None = None) -> Session:
-    """The end of a session's record; ``activity`` is what its process says.
+def read(path: str) -> Session:
+    """The end of a session's record.
 
-    The record alone cannot tell it: a turn that was interrupted early leaves no row.
+    It does not tell whether a turn runs, because a turn that is interrupted early leaves no row. The
+    process tells that: see :func:`of_process`.
     """
     rows = [row for row in tail(path) if row.get("isSidechain") is not True]
     submitted = [text for row in rows if (text := _submitted(row))]
@@ -75,7 +81,7 @@ def read(path: str, activity: Activity | None = None) -> Session:
         folder=folders[-1] if folders else None,
         submitted=tuple(submitted),
         turns=tuple(turn for row in rows if (turn := _turn(row)) is not None),
-        activity=activity,
+        activity=None,
     )
 
 
