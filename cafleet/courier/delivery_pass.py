@@ -14,6 +14,7 @@ from cafleet.courier.ledger import Ledger
 from cafleet.courier.looking import (
     Sight,
     Target,
+    Witness,
     by_server,
     is_at_rest,
     look_for_rest,
@@ -21,6 +22,7 @@ from cafleet.courier.looking import (
     target_of,
 )
 from cafleet.courier.payloads import marker, notices
+from cafleet.courier.session_witness import SessionWitness
 from cafleet.courier.submission import Draft
 from cafleet.errors import IntegrityError, MultiplexerError, PaneLockedError
 from cafleet.panes import Multiplexer, multiplexer, pane_lock
@@ -53,10 +55,12 @@ class Pass:
         halt: Halt | None = None,
         report: Callable[[str, str], None] | None = None,
         ended: Callable[[int, Ending], None] = lambda *_: None,
+        witness: Witness | None = None,
     ) -> None:
         self._conn = conn
         self._report = report
         self._ended = ended
+        self._witness = witness or SessionWitness()
         self._now = now
         self._halt = halt or Halt()
         self._locks: dict[int, ExitStack] = {}
@@ -185,7 +189,7 @@ class Pass:
         return rows is not None
 
     def _deliver(self, ledger: Ledger, mux: Multiplexer, targets: Sequence[Target]) -> None:
-        seen = look_for_rest(mux, targets, sleep=self._halt.rest)
+        seen = look_for_rest(mux, targets, sleep=self._halt.rest, witness=self._witness)
         self._remember(targets, seen)
         with self._halt.typing():
             chosen = {

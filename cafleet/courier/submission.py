@@ -16,6 +16,7 @@ import msgspec
 
 from cafleet.agents.echo import begins_with_end, holds_end, holds_marker, holds_only
 from cafleet.courier.looking import Sight, Target, look_at
+from cafleet.courier.session_witness import has_submitted
 from cafleet.errors import MultiplexerTimeoutError, PaneGoneError
 from cafleet.panes import Multiplexer
 from cafleet.records import ScreenState, TypingKind, TypingState
@@ -33,6 +34,8 @@ PROOF_SECONDS = 6.0
 # late, and a turn seconds after it has emptied its composer. To give up early leaves a draft behind.
 SLOW_SECONDS = 20.0
 ENTERS = 3
+ON_RECORD = "session record"
+"""The evidence where the screen has proved nothing and the agent's session record does."""
 
 
 class Fate(StrEnum):
@@ -96,7 +99,7 @@ def outlook(draft: Draft, sight: Sight, *, retry: bool) -> Outlook:
         return Outlook.PURSUE
     if sight.picture is None:
         return Outlook.IGNORE
-    if attempt.was_never_pasted(sight) or attempt.proof(look):
+    if attempt.was_never_pasted(sight) or attempt.proof(look) or attempt.is_on_record(sight):
         return Outlook.PURSUE
     same = is_unchanged(typing, sight.picture)
     if attempt.is_drafted(sight):
@@ -142,13 +145,15 @@ class _Attempt:
             self._end(look, Fate.UNSURE, f"{look.state}: {look.cue}")
         elif self.was_never_pasted(sight):
             self._end(look, Fate.UNSURE, "the text was never pasted", stands=False)
+        elif self.typing.state is TypingState.UNSURE and self.is_on_record(sight):
+            self._end(look, Fate.SUBMITTED, ON_RECORD)
         elif self.is_drafted(sight):
             self.drafted = look
             return self._is_enter_due(look)
         elif proof := self.proof(look):
             self._end(look, Fate.SUBMITTED, proof)
         else:
-            self._give_up_if_late(look)
+            self._give_up_if_late(sight)
         return False
 
     def _compare(self, sight: Sight) -> None:
@@ -184,14 +189,17 @@ class _Attempt:
         picture = sight.picture
         return picture is not None and picture.last_paste == self.typing.token
 
-    def _give_up_if_late(self, look: Look) -> None:
+    def _give_up_if_late(self, sight: Sight) -> None:
+        look = sight.look
         if look.composer and not self.shown:
             # What has just begun to show gets its time, however late that is.
             self.shown, self.waited = True, 0.0
         empty = _is_empty(look)
         if self.waited < (SLOW_SECONDS if empty and self.draft.fresh else PROOF_SECONDS):
             return
-        if not empty:
+        if self.is_on_record(sight):
+            self._end(look, Fate.SUBMITTED, ON_RECORD)
+        elif not empty:
             self._end(look, Fate.UNSURE, f"{look.state}: {look.cue}")
         elif self.moved is None or self.moved >= PROOF_SECONDS:
             # An agent that draws, and has shown the text before or has had the time for it, is not
@@ -199,6 +207,11 @@ class _Attempt:
             gone = self.drafted is not None or self.moved is not None
             missing = "the composer is empty and the text is not on the screen"
             self._end(look, Fate.UNSURE, missing, stands=not gone)
+
+    def is_on_record(self, sight: Sight) -> bool:
+        """Whether the agent's own session record shows that the text was submitted."""
+        agent, text = self.draft.target.agent, self.typing.text
+        return bool(self.draft.marker) and has_submitted(agent, sight.processes, text)
 
     def _is_enter_due(self, look: Look) -> bool:
         again = bool(self.typing.enters + self.pressed)

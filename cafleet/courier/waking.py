@@ -12,6 +12,7 @@ from cafleet.courier.ledger import Ledger
 from cafleet.courier.looking import (
     Sight,
     Target,
+    Witness,
     by_server,
     is_at_rest,
     look_at,
@@ -20,6 +21,7 @@ from cafleet.courier.looking import (
 )
 from cafleet.courier.payloads import Watched, wake_line
 from cafleet.courier.reports import Reports
+from cafleet.courier.session_witness import SessionWitness
 from cafleet.courier.submission import Draft, Fate
 from cafleet.panes import multiplexer, pane_lock
 from cafleet.records import (
@@ -43,11 +45,13 @@ class Waker:
         reports: Reports,
         now: Callable[[], datetime] = clock.utc_now,
         halt: Halt | None = None,
+        witness: Witness | None = None,
     ) -> None:
         self._fleet_id = fleet_id
         self._reports = reports
         self._now = now
         self._halt = halt or Halt()
+        self._witness = witness or SessionWitness()
 
     def wake(self, conn: Connection) -> tuple[int, int] | None:
         """Wake the active monitor if it rests: its id, and of how many members it was told.
@@ -82,7 +86,8 @@ class Waker:
                 self._wait(conn, TEXT_UNSHOWN)
             if target.pane in standing.held_back | standing.pursued:
                 return None
-            sight = look_for_rest(mux, [target], sleep=self._halt.rest)[target.pane]
+            seen = look_for_rest(mux, [target], sleep=self._halt.rest, witness=self._witness)
+            sight = seen[target.pane]
             if not is_at_rest(sight):
                 self._skip(conn, target, sight)
                 return None

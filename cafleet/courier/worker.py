@@ -18,6 +18,7 @@ from cafleet.courier.halting import Halt, HaltedError
 from cafleet.courier.reports import Reports
 from cafleet.courier.resettling import Resettler
 from cafleet.courier.schedule import SERVER_SECONDS, Schedule
+from cafleet.courier.session_witness import SessionWitness
 from cafleet.courier.waking import Waker
 from cafleet.errors import CafleetError
 from cafleet.store import Connection
@@ -60,7 +61,14 @@ class Worker(threading.Thread):
         self._news = threading.Event()
         self._wake_wanted = False
         self._waking: threading.Thread | None = None
-        self._waker = Waker(fleet_id=claim.fleet_id, reports=reports, now=now, halt=self._halt)
+        self._witness = SessionWitness()
+        self._waker = Waker(
+            fleet_id=claim.fleet_id,
+            reports=reports,
+            now=now,
+            halt=self._halt,
+            witness=self._witness,
+        )
         self._resettler = Resettler(claim.fleet_id)
         self._resettling: threading.Thread | None = None
         self._busy: set[int] = set()
@@ -153,7 +161,14 @@ class Worker(threading.Thread):
 
         def work(conn: Connection) -> None:
             report = self._reports.trouble
-            Pass(conn, now=self._now, halt=self._halt, report=report, ended=ended).run(owing)
+            Pass(
+                conn,
+                now=self._now,
+                halt=self._halt,
+                report=report,
+                ended=ended,
+                witness=self._witness,
+            ).run(owing)
 
         try:
             self._attempt("delivery", work)

@@ -9,6 +9,7 @@ from cafleet.broker import members, typings
 from cafleet.courier.ledger import Ledger
 from cafleet.courier.looking import Sight, Target, is_at_rest, look_for_rest
 from cafleet.courier.payloads import poll_request
+from cafleet.courier.session_witness import SessionWitness
 from cafleet.courier.submission import Draft, Fate
 from cafleet.errors import MultiplexerError, UsageError
 from cafleet.operations.reaching import gone, pane_target, placed_target
@@ -85,7 +86,7 @@ def _type(conn: Connection, target: Target, kind: TypingKind, line: str) -> None
         ledger = Ledger(conn, mux)
         if target.pane in ledger.settle([target]).held_back:
             raise _not_at_rest(target, TEXT_UNSHOWN)
-        sight = look_for_rest(mux, [target])[target.pane]
+        sight = look_for_rest(mux, [target], witness=SessionWitness())[target.pane]
         if not is_at_rest(sight):
             raise _refusal(conn, target, sight)
         intent = typings.Intent(
