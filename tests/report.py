@@ -35,8 +35,16 @@ _LONGEST = (
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Begin with what takes longest, so that no worker is left alone with it at the end."""
-    items.sort(key=lambda item: not item.path.name.startswith(_LONGEST))
+    """Begin with what takes longest, so that no worker is left alone with it at the end.
+
+    All tests in the browser are for one worker, so they come first of all.
+    """
+    items.sort(
+        key=lambda item: (
+            item.get_closest_marker("xdist_group") is None,
+            not item.path.name.startswith(_LONGEST),
+        )
+    )
 
 
 def pytest_report_header() -> str:

@@ -12,7 +12,7 @@ from typing import Any
 from tests.harness.database import Database
 from tests.harness.fleet import Seat
 from tests.harness.loops import settled
-from tests.harness.program import Program
+from tests.harness.program import Program, Result
 
 MONITOR = 2
 ROOT = Path(__file__).parents[2]
@@ -27,19 +27,34 @@ def start_send(
     env: Mapping[str, str | None] | None = None,
 ) -> subprocess.Popen[bytes]:
     """Begin to send ``text`` to the member in ``seat``; does not wait."""
-    people = ["--from-member-id", str(sender), "--to-member-id", str(seat.member_id)]
-    return cafleet.start("message", "send", *people, *options, "--json", "--", text, env=env)
+    return cafleet.start(*_sending(seat, text, *options, sender=sender), env=env)
 
 
-def send(cafleet: Program, seat: Seat, text: str, *options: str, **more: Any) -> dict[str, Any]:
+def send(
+    cafleet: Program,
+    seat: Seat,
+    text: str,
+    *options: str,
+    sender: int = MONITOR,
+    env: Mapping[str, str | None] | None = None,
+) -> dict[str, Any]:
     """Send ``text``; the state and the reason of its notice once the courier has looked."""
-    return outcome(cafleet, start_send(cafleet, seat, text, *options, **more))
+    result = cafleet.run(*_sending(seat, text, *options, sender=sender), env=env)
+    return _settled(cafleet, result)
 
 
 def outcome(cafleet: Program, process: subprocess.Popen[bytes]) -> dict[str, Any]:
     """The same for what :func:`start_send` began."""
-    sent = cafleet.finish(process).json()
-    return settled(database_of(cafleet), sent["message"]["message_id"])
+    return _settled(cafleet, cafleet.finish(process))
+
+
+def _sending(seat: Seat, text: str, *options: str, sender: int) -> list[str]:
+    people = ["--from-member-id", str(sender), "--to-member-id", str(seat.member_id)]
+    return ["message", "send", *people, *options, "--json", "--", text]
+
+
+def _settled(cafleet: Program, result: Result) -> dict[str, Any]:
+    return settled(database_of(cafleet), result.json()["message"]["message_id"])
 
 
 def broadcast(cafleet: Program, text: str, *, sender: int = 1) -> dict[str | None, int]:

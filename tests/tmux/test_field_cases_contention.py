@@ -24,7 +24,7 @@ def test_the_frames_of_many_senders_stay_whole(
 ) -> None:
     seat = fleet.recipient
     # With the last one ten, which is as many as one payload tells of.
-    bodies = [f"m{number} " + "x" * 50 for number in range(9)]
+    bodies = [f"m{number} " + "x" * 20 for number in range(9)]
     ping = cafleet.start("member", "ping", "3")
     running = [
         start_send(cafleet, seat, body, sender=2 if number % 2 else 4)

@@ -78,6 +78,7 @@ def shown(recording: Recording, picture: Picture, applied: list[str], look: Look
     return f"{head}\n{rows}"
 
 
+@pytest.mark.slow
 def test_nothing_that_does_not_rest_reads_as_rest() -> None:
     rng = random.Random(SEED)
     restless = [each for each in recordings() if not each.may_rest and not each.may_be_shell]
@@ -93,6 +94,7 @@ def test_nothing_that_does_not_rest_reads_as_rest() -> None:
     assert not wrong, f"{len(wrong)} of {COUNT}; the first:\n{wrong[0]}"
 
 
+@pytest.mark.slow
 def test_what_rests_reads_as_rest() -> None:
     rng = random.Random(SEED)
     resting = [each for each in recordings() if each.is_rest]
