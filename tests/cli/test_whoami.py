@@ -162,10 +162,10 @@ def test_a_long_box_is_read_in_parts(cafleet: Program, crew: Registry) -> None:
     marked = crew.rows("SELECT text FROM messages WHERE delivery_state = 'seen' ORDER BY text")
     assert marked == [("m1",), ("m2",)]
     text = cafleet.run("message", "poll", "4", "--limit", "4").ok().stdout
-    assert text.endswith("\nm2\n\n1 more is waiting for member 4.\n")
+    assert text.endswith("\n  m2\n\n1 more is waiting for member 4.\n")
     for limit in ("5", "6", str(2**63 - 1)):
         whole = cafleet.run("message", "poll", "4", "--limit", limit).ok().stdout
-        assert whole.endswith("\nm1\n")
+        assert whole.endswith("\n  m1\n")
     for wrong in ("0", "-1", "x", "1_0", str(2**63)):
         refused = cafleet.run("message", "poll", "4", "--limit", wrong)
         assert_refused(refused, 2, "is not a whole number from 1")
