@@ -216,7 +216,8 @@ class Multiplexer(Protocol):
         ...
 
     def variable(self, pane: str, name: str) -> str | None:
-        """What a program that is opened beside ``pane`` finds in the variable ``name``; null if unset.
+        """What a program that is opened beside ``pane`` finds in the variable ``name``; null if it is
+        unset or empty.
 
         Raises:
             PaneGoneError: the pane is absent.

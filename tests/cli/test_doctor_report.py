@@ -130,6 +130,9 @@ def test_a_program_that_agents_cannot_find(
     assert found["multiplexer"]["ok"] is True
     (warning,) = found["database"]["warnings"]
     assert "panes that you open yourself (/usr/bin:/bin)" in warning
+    # What a hook of the user's prints is no part of it.
+    tmux_server.run("set-hook", "-g", "after-show-environment", "display-message -p x")
+    tmux_server.run("set-hook", "-g", "after-display-message", "list-sessions")
     # The session's own variable counts, and it can take one away.
     tmux_server.run("set-environment", "-t", pane, "PATH", cafleet.environment["PATH"])
     assert report(cafleet.run("doctor", "--json", pane=pane), 0)["database"]["warnings"] == []
