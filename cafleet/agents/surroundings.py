@@ -150,7 +150,7 @@ def _working_above(rows: list[Row], composer: Composer, cues: Cues) -> str:
         return ""
     for at in range(composer.outer - 1, -1, -1):
         text = rows[at].text
-        if fits(text, cues.finished):
+        if _is_finished(text, cues):
             return ""
         # An answer of Claude Code may end in such words, and looks like nothing else.
         if _RUNNING.match(text) and not (cues.frame == "rules" and fits(text, cues.turns)):
@@ -237,11 +237,17 @@ def _is_over(
     Where no line on the screen tells that of any turn, a status that is shown only while none is
     going on stands for it.
     """
-    if end and (fits(end[-1], cues.finished) or fits(" ".join(end), cues.turns)):
+    if end and (_is_finished(end[-1], cues) or fits(" ".join(end), cues.turns)):
         return not found(cues.tips, " ".join(end[-2:]))
     return any(fits(item, cues.idle) for text in below for item in _items(text)) and not any(
         fits(row.text, cues.finished) for row in rows[: composer.outer]
     )
+
+
+def _is_finished(line: str, cues: Cues) -> bool:
+    """Whether the line is one that ends a turn, and not a status line that is much like it."""
+    spins = line[:1] in cues.spinners and found(cues.unfinished, line) is not None
+    return not spins and fits(line, cues.finished)
 
 
 def _elsewhere(rows: list[Row], below: list[str], cues: Cues) -> str:
