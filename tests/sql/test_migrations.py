@@ -551,6 +551,8 @@ def test_one_place_opens_database_files() -> None:
         for call in re.findall(r"sqlite3\.connect\(\s*([^,\s]+)", module.read_text("utf-8"))
     }
     assert opening == {
+        # The database of another program, which is only read.
+        'cafleet/agents/sessions/opencode.py: f"file:{quote(path)}?mode=ro"',
         "cafleet/store/connection.py: sqlite_uri(path",
         'cafleet/store/reference.py: ":memory:"',
         "cafleet/store/untouched.py: sqlite_uri(path",
