@@ -9,6 +9,7 @@ from datetime import datetime
 from cafleet.errors import DatabaseError
 from cafleet.store.connection import connect
 from cafleet.store.failures import translated
+from cafleet.store.untouched import COMPANIONS
 
 
 def begin_copy(path: str, version: int, now: datetime) -> None:
@@ -26,14 +27,13 @@ def begin_copy(path: str, version: int, now: datetime) -> None:
             f"changed, move that away"
         )
     try:
-        if os.path.lexists(begun):
-            os.unlink(begun)
+        drop_copy(path)
         os.close(os.open(begun, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600))
         try:
             with closing(connect(path)) as source, closing(connect(begun)) as target, translated():
                 source.backup(target)
         except BaseException:
-            os.unlink(begun)
+            drop_copy(path)
             raise
     except OSError as failure:
         raise DatabaseError(
@@ -43,9 +43,10 @@ def begin_copy(path: str, version: int, now: datetime) -> None:
 
 
 def drop_copy(path: str) -> None:
-    """Remove the copy of an adoption that was given up."""
-    with suppress(FileNotFoundError):
-        os.unlink(_begun(path))
+    """Remove the copy of an adoption that was given up, with what SQLite kept beside it."""
+    for end in ("", *COMPANIONS):
+        with suppress(FileNotFoundError):
+            os.unlink(_begun(path) + end)
 
 
 def finish_copy(path: str, version: int, now: datetime) -> str | None:

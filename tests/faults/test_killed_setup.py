@@ -64,6 +64,7 @@ def test_a_setup_that_is_killed_leaves_the_old_or_the_new(
     def after() -> None:
         for copy in place.glob("*.bak"):
             assert contents(copy) == old
+        assert len([*place.glob("*.bak"), *place.glob("*.part")]) <= 1
         found = contents(path) if path.exists() else None
         if found != old and found != ([*EMPTY], []):
             assert rows(path, "PRAGMA integrity_check") == [("ok",)]
@@ -80,6 +81,7 @@ def test_a_setup_that_is_killed_leaves_the_old_or_the_new(
         assert ("claude",) in rows(path, "SELECT coding_agent FROM asset_installs")
         heads.append(application(path))
         assert heads[-1] == heads[0]
+        assert len([*place.glob("*.bak")]) == (what == "published")
         left = [each.name for each in home.rglob(".cafleet*")] + [*place.glob("*.part")]
         assert left == [MANIFEST]
 

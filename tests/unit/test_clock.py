@@ -129,3 +129,22 @@ def test_what_is_written_is_read_and_sorts_as_time(moment: datetime) -> None:
 )
 def test_elapsed_seconds_are_truncated_toward_zero(text: str, seconds: int) -> None:
     assert clock.seconds_since(text, NOW) == seconds
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("2026-01-02T03:04:05.678901+00:00", True),
+        ("2026-01-02T03:04:05.678901234+00:00", True),
+        ("2026-01-02T03:04:05.678901234Z", True),
+        ("2026-01-02T03:04:05.6789012345Z", False),
+        ("2026-01-02T03:04:05.67890+00:00", False),
+        ("2026-01-02T03:04:05+00:00", False),
+        ("2026-01-02T03:04:05.678901+01:00", False),
+        ("2026-01-02 03:04:05.678901+00:00", False),
+        ("2026-13-02T03:04:05.678901+00:00", False),
+        ("then", False),
+    ],
+)
+def test_times_of_adopted_rows_stand_in_the_order_of_time(text: str, expected: bool) -> None:
+    assert clock.is_sorted(text) is expected
