@@ -32,7 +32,7 @@ _TAKEN_SECONDS = 15.0
 # A look starts a process, and many agents are looked at.
 _LOOK_SECONDS = 1.0
 _TMUX_SECONDS = 60.0
-_RESIZED_SECONDS = 1.5
+_RESIZED_SECONDS = 3.0
 _STILL_SECONDS = 0.6
 
 
