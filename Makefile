@@ -4,7 +4,7 @@
 PYTHON ?=
 UV ?= uv
 LOCK_FLAGS ?=
-PYTEST_FLAGS ?= -n 4 --dist loadgroup
+PYTEST_FLAGS ?= -n 6 --dist loadgroup
 AGENT_FLAGS ?= -v -rP
 AGENT_SENDS ?= 50
 SOAK_SENDS ?= 1000
