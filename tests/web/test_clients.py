@@ -406,3 +406,18 @@ def test_out_of_file_descriptors_it_waits_and_says_so_once(
     lines = stderr.splitlines()
     assert len(lines) == 1, lines
     assert "Too many open files" in lines[0]
+
+
+@pytest.mark.slow
+def test_the_limits_of_the_installed_program(program: Program, registry: Registry) -> None:
+    """Ten seconds, and 256 connections."""
+    registry.crew("ann")
+    with serving(program) as server:
+        began = time.monotonic()
+        with many(server, 400, READ + b"X-A: b") as opened:
+            assert server.get("/api/fleets").ok()
+            assert connections(server) <= 257
+            answers = [to_the_end(each) for each in opened]
+        assert 9 < time.monotonic() - began < 30
+        assert any(answer.startswith(b"HTTP/1.1 408 ") for answer in answers)
+        assert server.stop() == (0, "")
