@@ -56,6 +56,7 @@ class Cues(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
     resting: tuple[Phrase, ...]
     idle: tuple[Phrase, ...]
     status: tuple[Phrase, ...]
+    starting: tuple[Phrase, ...]
     placeholders: tuple[Phrase, ...]
     programs: tuple[Phrase, ...]
 

@@ -120,6 +120,9 @@ def _state(
         return ScreenState.DRAFT, "text in the composer"
     if is_spinner(picture.title[:1]):
         return ScreenState.WORKING, "a spinner in the pane's title"
+    # A title is known of all panes that are looked at, if not of all that were recorded.
+    if picture.title and around.starting:
+        return ScreenState.UNKNOWN, f"{agent} is starting"
     missing = _missing(composer, around, picture)
     if not missing and not around.unknown:
         return ScreenState.REST, "an empty composer"

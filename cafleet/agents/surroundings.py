@@ -38,13 +38,14 @@ class Surroundings(msgspec.Struct, frozen=True, kw_only=True):
     """``working`` and ``elsewhere`` say in a few words why the agent works, and why keys may not go
     into the composer; they are empty where nothing says so. ``unknown`` are lines that are not known
     at rest, and ``entries`` the patterns that would make them known. ``missing`` says what there is
-    too little of to tell."""
+    too little of to tell. ``starting`` says that the status is that of an agent not ready yet."""
 
     working: str
     elsewhere: str
     unknown: tuple[str, ...]
     entries: tuple[str, ...]
     missing: str
+    starting: bool
 
 
 def read(rows: list[Row], composer: Composer, columns: int, cues: Cues) -> Surroundings:
@@ -65,6 +66,7 @@ def read(rows: list[Row], composer: Composer, columns: int, cues: Cues) -> Surro
         unknown=tuple(folded(text) for text, items in unknown.items() if items),
         entries=tuple(generalised(item) for items in unknown.values() for item in items),
         missing=_missing(below, is_over, end),
+        starting=bool(below) and all(fits(text, cues.starting) for text in below),
     )
 
 

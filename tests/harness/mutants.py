@@ -17,7 +17,9 @@ from cafleet.screens import Picture
 
 Grid = list[list[Cell]]
 
-SPINNERS = "·✢✳✶✻✽*•◦⠂⠐⠋⠙⬝■◐◓"
+# Not ■ and ●: at the head of a block Codex means an error by the one, Claude Code an answer by the
+# other, and in the middle of an answer Codex shows nothing else of its work.
+SPINNERS = "·✢✳✶✻✽*•◦⠂⠐⠋⠙⬝◐◓"
 KEYS = ("ctrl+x", "ctrl+shift+c", "f5", "⌃C", "alt+q")
 QUOTES = (
     ("  ❯ 1. Yes", "    2. No"),
