@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping
 
 from cafleet.broker import fleets, members
 from cafleet.courier.looking import Target, by_server, target_of
-from cafleet.panes import Multiplexer, is_small, multiplexer
+from cafleet.panes import Multiplexer, multiplexer
 from cafleet.records import MemberKind
 from cafleet.store import Connection
 
@@ -56,7 +56,7 @@ class Resettler:
         now = self._clock()
         long = []
         for spot in spots:
-            if spot.pane in ours and is_small(spot):
+            if spot.pane in ours and spot.is_small:
                 place = (mux.socket, spot.pane)
                 since = self._small_since[place] = before.get(place, now)
                 if now - since >= SMALL_SECONDS:

@@ -10,7 +10,6 @@ from cafleet.panes.choice import detect_backend, detect_caller, multiplexer, sig
 from cafleet.panes.command import ARGV_LIMIT_BYTES, command_bytes
 from cafleet.panes.identity import PaneTag, belongs, parse_tag
 from cafleet.panes.interface import CallerPane, Multiplexer, NewPane, SplitError, Spot
-from cafleet.panes.layout import is_small
 from cafleet.panes.locks import pane_lock, pane_lock_path
 
 __all__ = [
@@ -25,7 +24,6 @@ __all__ = [
     "command_bytes",
     "detect_backend",
     "detect_caller",
-    "is_small",
     "multiplexer",
     "pane_lock",
     "pane_lock_path",

@@ -35,6 +35,10 @@ class NewPane(msgspec.Struct, frozen=True, kw_only=True):
     window: str
 
 
+# Below this a look at a pane says nothing (columns, rows).
+SMALLEST = (60, 12)
+
+
 class Spot(msgspec.Struct, frozen=True, kw_only=True):
     """A pane and its window. Sizes are in cells; ``index`` is the pane's number in the window, and
     ``room`` the window's height without the rows of the panes' titles.
@@ -58,6 +62,11 @@ class Spot(msgspec.Struct, frozen=True, kw_only=True):
     tag: str
     creating: bool
     director: bool
+
+    @property
+    def is_small(self) -> bool:
+        """Whether an agent in the pane cannot be judged."""
+        return self.columns < SMALLEST[0] or self.height < SMALLEST[1]
 
 
 class SplitError(MultiplexerError):

@@ -13,14 +13,8 @@ import msgspec
 from cafleet.panes.interface import Spot
 from cafleet.panes.script import pane_gone
 
-# What a member's pane should have, and below what a look at it says nothing (columns, rows).
+# What a member's pane should have (columns, rows).
 COMFORTABLE = (80, 15)
-SMALLEST = (60, 12)
-
-
-def is_small(spot: Spot) -> bool:
-    """Whether an agent in the pane cannot be judged."""
-    return spot.columns < SMALLEST[0] or spot.height < SMALLEST[1]
 
 
 class Place(msgspec.Struct, frozen=True, kw_only=True):

@@ -10,11 +10,9 @@ from collections.abc import Collection, Mapping, Sequence
 from contextlib import suppress
 
 from cafleet.errors import MultiplexerError, PaneLockedError
-from cafleet.panes.interface import Spot
+from cafleet.panes.interface import SMALLEST, Spot
 from cafleet.panes.layout import (
-    SMALLEST,
     beside_main,
-    is_small,
     tallest,
     tiled,
     tiles_are_enough,
@@ -71,7 +69,7 @@ def next_move(
     # The last of a window first, so that the others keep their order.
     for spot in reversed(spots):
         here = windows[spot.window]
-        if spot.pane not in small or not is_small(spot) or len(here) == 1:
+        if spot.pane not in small or not spot.is_small or len(here) == 1:
             continue
         if spot.zoomed or (spot.active and spot.shown):
             continue

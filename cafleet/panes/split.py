@@ -12,8 +12,8 @@ from cafleet.errors import MultiplexerError, MultiplexerTimeoutError, PaneGoneEr
 from cafleet.panes.command import ARGV_LIMIT_BYTES, command_bytes, started, variables
 from cafleet.panes.control import kill
 from cafleet.panes.identity import CREATING_OPTION, PaneTag
-from cafleet.panes.interface import NewPane, SplitError
-from cafleet.panes.layout import SMALLEST, Place, choose
+from cafleet.panes.interface import SMALLEST, NewPane, SplitError
+from cafleet.panes.layout import Place, choose
 from cafleet.panes.locks import layout_lock
 from cafleet.panes.pictures import TAG_OPTION
 from cafleet.panes.runner import run, signals_held

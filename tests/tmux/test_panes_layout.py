@@ -11,8 +11,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from cafleet.panes import Multiplexer
-from cafleet.panes.layout import COMFORTABLE, SMALLEST, choose
-from cafleet.panes.survey import Spot
+from cafleet.panes.interface import SMALLEST, Spot
+from cafleet.panes.layout import COMFORTABLE, choose
 from tests.harness.tmux import TmuxServer
 from tests.tmux.panes_fixtures import tag, wrap
 
