@@ -101,7 +101,7 @@ def cues_for(agent: CodingAgent, version: str | None = None) -> Cues:
     Raises:
         SettingError: the user's file cannot be read or says something unusable.
     """
-    shipped = _parse(pkgutil.get_data(__package__, "cues.toml") or b"")
+    shipped = _shipped()
     known = shipped.common | _entry(shipped, agent, version)
     path = os.path.expanduser(USER_FILE)
     try:
@@ -116,6 +116,12 @@ def cues_for(agent: CodingAgent, version: str | None = None) -> Cues:
         raise SettingError(
             f"the file {path} holds no usable cues ({reason}); correct it or remove it"
         ) from error
+
+
+@functools.cache
+def _shipped() -> _File:
+    """What is shipped, read once: an upgrade may replace it under a program that goes on."""
+    return _parse(pkgutil.get_data(__package__, "cues.toml") or b"")
 
 
 def _added(known: dict[str, Any], own: dict[str, Any]) -> dict[str, Any]:
