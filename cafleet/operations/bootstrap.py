@@ -17,6 +17,7 @@ from cafleet.courier.starting import log_path, start
 from cafleet.errors import CafleetError, MultiplexerError, RefusedError
 from cafleet.operations.opening import Handover, Opening, add_remains
 from cafleet.operations.orphans import sweep
+from cafleet.operations.placeholders import check
 from cafleet.operations.teardown import delete_fleet
 from cafleet.panes import CallerPane, Multiplexer, PaneTag, detect_caller, multiplexer, parse_tag
 from cafleet.records import CodingAgent, FleetRecord, MemberRecord, MemberStatus
@@ -77,6 +78,8 @@ def create_fleet(
     if monitor_model is not None:
         spawned.check_model(monitor_model)
     spawned.program()
+    # A prompt that cannot be filled in uses up no ids.
+    check(prompt)
     opening = Opening(
         agent=spawned,
         display_name="monitor",

@@ -41,3 +41,8 @@ def fill(prompt: str, values: Mapping[str, object]) -> str:
         return str(values[name])
 
     return _TOKEN.sub(replaced, prompt)
+
+
+def check(prompt: str) -> None:
+    """Raise UsageError as :func:`fill` would, while there are no values yet."""
+    fill(prompt, dict.fromkeys(NAMES, ""))

@@ -66,6 +66,7 @@ FOR_ALL = ("asset_installs", "schema_migrations", "database_identity")
 FREE = {
     *("name", "description", "mux_session", "mux_window_id", "mux_pane_id", "mux_socket", "text"),
     *("reason", "evidence", "lock_file", "cafleet_version", "path"),
+    *("marker", "program", "token", "picture", "wake_reason", "started", "boot"),
 }
 CHOSEN = {kind.value for enum in (MemberKind, DeliveryState, ScreenState) for kind in enum}
 COUNTED = {"owed", "idle", "member_count"}
@@ -98,7 +99,18 @@ def whole(registry: Registry) -> Registry:
         THEN,
     )
     registry.rows("INSERT INTO waits VALUES (1, 3, 4, 5, ?, ?, '/lock')", THEN, THEN)
-    registry.rows("INSERT INTO monitor_runtime VALUES (1, 77, ?, ?, 5, ?, 600, ?, ?)", *[THEN] * 5)
+    registry.rows(
+        "INSERT INTO monitor_runtime (fleet_id, pid, started_at, last_tick_at, last_wake_at,"
+        " wake_interval_seconds, wake_requested_at, stopped_at) VALUES (1, 77, ?, ?, ?, 600, ?, ?)",
+        *[THEN] * 5,
+    )
+    registry.rows("INSERT INTO left_processes VALUES (1, 4, 88, '12', 'boot', 'claude', ?)", THEN)
+    registry.rows("INSERT INTO reserved_members VALUES (9, 3, 0, ?)", THEN)
+    registry.rows(
+        "INSERT INTO typings (member_id, kind, text, mux_pane_id, program, token, typed_at, state)"
+        " VALUES (3, 'prompt', 'x', '%1', 'claude', 't', ?, 'typed')",
+        THEN,
+    )
     return registry
 
 
@@ -124,6 +136,8 @@ def damage(rng: random.Random, database: Database) -> tuple[str, str, str] | Non
             row_id
             for (row_id,) in conn.execute(f"SELECT rowid FROM {table} WHERE {ours.get(table, '1')}")
         ]
+        if not row_ids:
+            return None
         new, value = odd(rng, column, kind)
         if column == "member_card_json":
             conn.execute("DROP INDEX idx_members_one_active_monitor_per_fleet")

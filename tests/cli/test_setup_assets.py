@@ -230,14 +230,14 @@ def test_a_home_that_is_not_there_is_made(cafleet: Program, fresh: Database, hom
     assert (home / ".claude/skills/cafleet/SKILL.md").is_file()
 
 
-def test_paths_are_recorded_as_they_are_given(
+def test_paths_are_recorded_without_dots_and_with_their_links(
     cafleet: Program, fresh: Database, tmp_path: Path
 ) -> None:
     (tmp_path / "there").mkdir()
     (tmp_path / "link").symlink_to("there")
     given = f"{tmp_path}/link/../link/é"
     cafleet.run("setup", "--coding-agent", "claude", env={"CLAUDE_CONFIG_DIR": given}).ok()
-    assert fresh.rows(INSTALLS) == [("claude", given, __version__)]
+    assert fresh.rows(INSTALLS) == [("claude", f"{tmp_path}/link/é", __version__)]
     assert (tmp_path / "there/é/skills/cafleet/SKILL.md").is_file()
 
 
