@@ -141,7 +141,8 @@ def _missing(composer: Composer, around: Surroundings, picture: Picture) -> str:
     if not composer.whole:
         return "the composer has no frame as its agent draws it"
     x, y = composer.start
-    if picture.cursor_y != y or picture.cursor_x < x:
+    end = picture.columns if composer.right is None else composer.right
+    if picture.cursor_y != y or not x <= picture.cursor_x < end:
         return "the cursor is not in the composer's first line"
     return around.missing
 

@@ -241,9 +241,16 @@ def _is_over(
     """
     if end and (_is_finished(end[-1], cues) or fits(" ".join(end), cues.turns)):
         return not found(cues.tips, " ".join(end[-2:]))
+    if cues.frame == "box" and end and _indent(end[-1]) > composer.start[0]:
+        # It stands where no transcript does: a dialog, or what is left of one.
+        return False
     return any(fits(item, cues.idle) for text in below for item in _items(text)) and not any(
         fits(row.text, cues.finished) for row in rows[: composer.outer]
     )
+
+
+def _indent(text: str) -> int:
+    return len(text) - len(text.lstrip())
 
 
 def _is_finished(line: str, cues: Cues) -> bool:
