@@ -174,7 +174,7 @@ def test_a_member_whose_creation_is_killed_is_whole_or_pending_or_not_there(
         assert members in ([], [(3, "active")])
         tags = killing.new_panes()
         assert len(tags) <= 1
-        made = cafleet.run(*MEMBER, pane=fleet.director.pane).json()
+        made = cafleet.run(*MEMBER, "--allow-same-name", pane=fleet.director.pane).json()
         assert made["member_id"] == 3 + len(members)
         cafleet.run("member", "delete", str(made["member_id"])).ok()
         for member_id, _ in members:
