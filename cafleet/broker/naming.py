@@ -17,6 +17,8 @@ from cafleet.widths import NAME_COLUMNS, cut_name, display_width
 
 # More marks on one letter than any script has; they would be drawn over other lines.
 _MOST_MARKS = 4
+# Lines below and through a letter, and the dot of a small i on a capital one: easily overlooked.
+_FAINT = re.compile("[\u0331-\u0338]|(?<=[iI])\u0307")
 _OFFICES = {MemberKind.DIRECTOR: "Director", MemberKind.MONITOR: "monitor"}
 
 
@@ -76,11 +78,14 @@ def _readings(name: str) -> frozenset[str]:
     """As what a name can be read: two names with a reading in common look alike.
 
     Case is folded before look-alikes are replaced and after it, for a capital ``I`` is a small ``i``
-    to one reader and an ``l`` to another.
+    to one reader and an ``l`` to another. Two names may also look alike in capitals only, as
+    ``D1RECTOR`` and ``DIRECTOR`` do.
     """
     seen = re.sub(f"[{HIDDEN}]", "", name)
-    plain = " ".join(unicodedata.normalize("NFKC", seen).split())
-    return frozenset({_skeleton(plain.casefold()), _skeleton(_skeleton(plain).casefold())})
+    decomposed = unicodedata.normalize("NFKD", " ".join(seen.split()))
+    plain = " ".join(unicodedata.normalize("NFKC", _FAINT.sub("", decomposed)).split())
+    readings = (plain.casefold(), _skeleton(plain).casefold(), plain.upper())
+    return frozenset(_skeleton(_FAINT.sub("", reading)) for reading in readings)
 
 
 def _skeleton(text: str) -> str:

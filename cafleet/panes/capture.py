@@ -22,15 +22,21 @@ def capture(
     replies = ask(
         socket,
         panes,
-        ("pane_dead",),
+        ("pane_dead", "pane_height", "history_size"),
         then=lambda pane: f"capture-pane -p {escapes}-S -{start} -t '{pane}'",
     )
     return {
-        pane: last_drawn(reply.printed, lines, dead=reply.values["pane_dead"] == "1")
-        if isinstance(reply, Reply)
-        else reply
+        pane: _content(reply, lines, start) if isinstance(reply, Reply) else reply
         for pane, reply in replies.items()
     }
+
+
+def _content(reply: Reply, lines: int, start: int) -> str:
+    values = reply.values
+    drawn = int(values["pane_height"]) + min(start, int(values["history_size"]))
+    # What stands behind the drawn rows a hook of the user's has printed.
+    printed = "\n".join(reply.printed.split("\n")[:drawn])
+    return last_drawn(printed, lines, dead=values["pane_dead"] == "1")
 
 
 def last_drawn(printed: str, count: int, *, dead: bool = False) -> str:

@@ -61,10 +61,13 @@ def _number(text: str) -> int:
 
 def _picture(reply: Reply, foreground: tuple[Process, ...] | None) -> Picture:
     values = reply.values
+    rows = int(values["pane_height"])
+    # tmux prints each row of the screen. What stands behind them a hook of the user's has printed.
+    screen = "\n".join(reply.printed.removesuffix("\n").split("\n")[:rows])
     return Picture(
-        screen=only_sgr(reply.printed.removesuffix("\n")),
+        screen=only_sgr(screen),
         columns=int(values["pane_width"]),
-        rows=int(values["pane_height"]),
+        rows=rows,
         cursor_x=int(values["cursor_x"]),
         cursor_y=int(values["cursor_y"]),
         command=values["pane_current_command"],

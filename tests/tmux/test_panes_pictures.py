@@ -42,6 +42,15 @@ def test_a_picture_is_the_screen_as_it_is_drawn(mux: Multiplexer, tmux_server: T
     assert (taken.dead, taken.in_mode, taken.input_off) == (False, False, False)
 
 
+def test_what_a_hook_prints_is_on_no_screen(mux: Multiplexer, tmux_server: TmuxServer) -> None:
+    pane = tmux_server.session("main", ["sh", "-c", "printf 'a\nb'; exec sleep 100"])
+    wait_for(lambda: picture(mux, pane).cursor_y == 1, "all is drawn")
+    before, captured = picture(mux, pane), mux.capture([pane], lines=5, ansi=False)
+    tmux_server.run("set-hook", "-g", "after-capture-pane", "display-message -p 'Proceed? [y/n]'")
+    assert picture(mux, pane).screen == before.screen
+    assert mux.capture([pane], lines=5, ansi=False) == captured == {pane: "a\nb"}
+
+
 def test_many_panes_are_taken_at_once_and_absent_ones_named(
     mux: Multiplexer, tmux_server: TmuxServer
 ) -> None:
