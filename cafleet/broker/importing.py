@@ -32,6 +32,8 @@ _WITHOUT_PLACE = {
     "asset_installs": "its own skills, which `cafleet setup` replaces",
     "skill_installs": "its own skills, which `cafleet setup` replaces",
 }
+# A row above it gets a new id: the ids after it have to last, and a browser has to tell them apart.
+_LARGEST_KEPT = 2**53 - 1
 _RETIRED_KIND = "monitoring-member"
 
 
@@ -53,7 +55,7 @@ class Ids:
 
     def give(self, old: Sequence[int]) -> None:
         """Decide for all rows of a table at once, so that new ids do not take old ones."""
-        kept = [row_id for row_id in old if row_id > self._last]
+        kept = [row_id for row_id in old if self._last < row_id <= _LARGEST_KEPT]
         self._given = {row_id: row_id for row_id in kept}
         self._next = max([self._last, *kept])
         for row_id in old:
