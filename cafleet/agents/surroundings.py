@@ -256,7 +256,21 @@ def _indent(text: str) -> int:
 def _is_finished(line: str, cues: Cues) -> bool:
     """Whether the line is one that ends a turn, and not a status line that is much like it."""
     spins = line[:1] in cues.spinners and found(cues.unfinished, line) is not None
-    return not spins and fits(line, cues.finished)
+    return not spins and _stands_as_drawn(line, cues) and fits(line, cues.finished)
+
+
+def _stands_as_drawn(line: str, cues: Cues) -> bool:
+    """Whether the line begins in the column in which the agent draws such a line.
+
+    What a queued message quotes stands further right.
+    """
+    match cues.frame:
+        case "rules":
+            return _begins_block(line)
+        case "plain":
+            return _indent(line) == (0 if line.lstrip()[:1] in cues.spinners else _MARGIN)
+        case "box":
+            return True
 
 
 def _elsewhere(rows: list[Row], below: list[str], cues: Cues) -> str:

@@ -260,6 +260,21 @@ def test_an_answer_that_speaks_of_working(agent: str, lines: list[str]) -> None:
     assert seen.state == ScreenState.REST, seen.cue
 
 
+@pytest.mark.parametrize("quoted", ["Worked for 3s • 14:02", "Limits: 5 per minute"])
+@pytest.mark.parametrize("status", ["• Working (16s • esc to interrupt)", ""])
+def test_a_queued_message_of_codex_that_quotes_the_end_of_a_turn(status: str, quoted: str) -> None:
+    queued = ["• Queued follow-up inputs", "  ↳ please note", f"    {quoted}", ""]
+    seen = look("codex", "› do it", "", status, "", *queued, *composer("codex"))
+    assert seen.state != ScreenState.REST
+    assert not status or seen.state == ScreenState.WORKING, seen.cue
+
+
+def test_a_queued_message_of_claude_that_quotes_the_end_of_a_turn() -> None:
+    queued = ["✻ Baking… (12s)", "", "  ❯ quoted:", "    ✻ Worked for 3s"]
+    seen = look("claude", "❯ do it", "", *queued, *composer("claude"))
+    assert seen.state == ScreenState.WORKING, seen.cue
+
+
 def test_the_order_of_what_is_outside_the_screen() -> None:
     rest = composer("claude")
     for changes, state in [
