@@ -152,7 +152,7 @@ def _working_above(rows: list[Row], composer: Composer, cues: Cues) -> str:
         return ""
     for at in range(composer.outer - 1, -1, -1):
         text = rows[at].text
-        if _is_finished(text, cues):
+        if _is_finished(rows, at, cues):
             return ""
         # An answer of Claude Code may end in such words, and looks like nothing else.
         if _RUNNING.match(text) and not (cues.frame == "rules" and fits(text, cues.turns)):
@@ -239,7 +239,7 @@ def _is_over(
     Where no line on the screen tells that of any turn, a status that is shown only while none is
     going on stands for it.
     """
-    if end and (_is_finished(end[-1], cues) or fits(" ".join(end), cues.turns)):
+    if end and (_ends_turn(rows, composer, end, cues) or _is_turn(end, cues)):
         return not found(cues.tips, " ".join(end[-2:]))
     if cues.frame == "box" and end and _indent(end[-1]) > composer.start[0]:
         # It stands where no transcript does: a dialog, or what is left of one.
@@ -253,10 +253,37 @@ def _indent(text: str) -> int:
     return len(text) - len(text.lstrip())
 
 
-def _is_finished(line: str, cues: Cues) -> bool:
+def _is_turn(block: list[str], cues: Cues) -> bool:
+    return fits(" ".join(block), cues.turns) and (
+        cues.frame != "plain" or _stands_as_drawn(block[0], cues)
+    )
+
+
+def _ends_turn(rows: list[Row], composer: Composer, end: list[str], cues: Cues) -> bool:
+    """Whether the last line of the transcript's end is one that ends a turn."""
+    at = composer.outer - 1
+    while at >= 0 and _beside(rows, at, composer) != end[-1]:
+        at -= 1
+    return at >= 0 and _is_finished(rows, at, cues)
+
+
+def _is_finished(rows: list[Row], at: int, cues: Cues) -> bool:
     """Whether the line is one that ends a turn, and not a status line that is much like it."""
+    line = rows[at].text
     spins = line[:1] in cues.spinners and found(cues.unfinished, line) is not None
-    return not spins and _stands_as_drawn(line, cues) and fits(line, cues.finished)
+    if spins or not fits(line, cues.finished) or not _stands_as_drawn(line, cues):
+        return False
+    # Codex draws it dim, as it draws no answer. Some terminals show no styles at all.
+    return cues.frame != "plain" or _begins_dim(rows[at]) or not any(map(_is_dim, rows))
+
+
+def _begins_dim(row: Row) -> bool:
+    return next((style.dim for text, style in row.runs if not text.isspace()), False)
+
+
+def _is_dim(row: Row) -> bool:
+    """Whether anything in the row is dim."""
+    return any(style.dim for _, style in row.runs)
 
 
 def _stands_as_drawn(line: str, cues: Cues) -> bool:
@@ -268,7 +295,8 @@ def _stands_as_drawn(line: str, cues: Cues) -> bool:
         case "rules":
             return _begins_block(line)
         case "plain":
-            return _indent(line) == (0 if line.lstrip()[:1] in cues.spinners else _MARGIN)
+            head = line.lstrip()[:1]
+            return _indent(line) == (_MARGIN if head.isalnum() or head == ">" else 0)
         case "box":
             return True
 

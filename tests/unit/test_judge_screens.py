@@ -89,7 +89,7 @@ AGENTS = ["claude", "codex", "opencode"]
 # What each agent writes at the end of a turn.
 FINISHED = {
     "claude": "✻ Cooked for 1m 2s",
-    "codex": "  Worked for 1m 02s • 14:41",
+    "codex": f"{DIM}  Worked for 1m 02s • 14:41{PLAIN}",
     "opencode": "     ▣  Build · m1 · 2.3s",
 }
 
@@ -273,6 +273,29 @@ def test_a_queued_message_of_claude_that_quotes_the_end_of_a_turn() -> None:
     queued = ["✻ Baking… (12s)", "", "  ❯ quoted:", "    ✻ Worked for 3s"]
     seen = look("claude", "❯ do it", "", *queued, *composer("claude"))
     assert seen.state == ScreenState.WORKING, seen.cue
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        f"{DIM}• {PLAIN}Copy the two files into build/ and run make:",
+        f"{DIM}• {PLAIN}Copy that",
+        f"{DIM}• {PLAIN}Model changed to a smaller one in the config",
+        f"{DIM}• {PLAIN}Reasoning shortcuts are dangerous here",
+        "  Limits: 5 per minute",
+        "  Weekly limit: 3",
+        "  Worked for 3s • 14:02",
+        "  ■ the first item",
+        "  ■ Conversation interrupted - it said",
+        "  >_ OpenAI Codex (v0.171.0) was seen",
+        "■ '/model' is disabled while a task is in progress.",
+        "■ Compacting",
+    ],
+)
+def test_an_answer_that_codex_streams_is_not_over_whatever_it_says(line: str) -> None:
+    """Codex draws no status line meanwhile."""
+    seen = look("codex", "› do it", "", f"{DIM}• {PLAIN}Well.", "", line, "", *composer("codex"))
+    assert seen.state == ScreenState.UNKNOWN or "blanks" in seen.cue
 
 
 def test_the_order_of_what_is_outside_the_screen() -> None:
