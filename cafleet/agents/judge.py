@@ -14,7 +14,7 @@ from __future__ import annotations
 from cafleet.agents.cells import Row, parse
 from cafleet.agents.composer import STATUS_ROWS, Composer, find, is_choice
 from cafleet.agents.cues import USER_FILE, Cues, current_cues
-from cafleet.agents.patterns import found
+from cafleet.agents.patterns import fits, found
 from cafleet.agents.presence import is_shell, of_agent, only_shells
 from cafleet.agents.surroundings import Surroundings, is_spinner, read
 from cafleet.records import CodingAgent, ScreenState
@@ -93,7 +93,8 @@ def _inside(picture: Picture, agent: CodingAgent, cues: Cues) -> Look:
     composer = find(rows, picture, cues)
     if composer is not None and not _in_use(rows, composer, picture, cues):
         composer = None
-    if asked := _question(rows if composer is None else rows[composer.below :], cues):
+    asking = rows if composer is None else _telling(rows[composer.below :], cues)
+    if asked := _question(asking, cues):
         above = _above_choice(rows, cues) if composer is None else _transcript(rows, composer, cues)
         return Look(state=ScreenState.AWAITING, cue=asked, transcript=above)
     if composer is None:
@@ -181,6 +182,11 @@ def _in_use(rows: list[Row], composer: Composer, picture: Picture, cues: Cues) -
     below = [at for at in range(composer.bottom + 1, len(rows)) if rows[at].text]
     end = below[-1] if below else composer.bottom
     return picture.cursor_y >= end and len(below) <= STATUS_ROWS + 1
+
+
+def _telling(rows: list[Row], cues: Cues) -> list[Row]:
+    """Those of the rows that hold no words of the user's, such as the title of the session."""
+    return [row for row in rows if is_choice(row, cues) or not fits(row.text, cues.status)]
 
 
 def _question(rows: list[Row], cues: Cues) -> str | None:

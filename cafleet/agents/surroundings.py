@@ -138,7 +138,9 @@ def _is_beginning(item: str, cues: Cues) -> bool:
 
 
 def _working_below(lines: list[str], cues: Cues) -> str:
-    if phrase := found(cues.working, " ".join(lines)):
+    # The path of a folder may hold any words, and is shown only while no turn is going on.
+    words = [item for line in lines for item in _items(line) if not fits(item, cues.idle)]
+    if phrase := found(cues.working, " ".join(words)):
         return phrase
     spinning = any(is_spinner(text.strip()[:1]) for text in lines)
     if cues.frame == "box":

@@ -209,6 +209,7 @@ def test_no_composer_in_use(agent: str, lines: list[str]) -> None:
         ("codex", ["  Would you?", "", f"› 1. Yes{CURSOR}", "  2. No"]),
         ("codex", ["  Would you?", "", "  1. Yes", f"› 2. No{CURSOR}"]),
         ("codex", [*composer("codex", "")[:2], "", f"› 1. Yes{CURSOR}", "  2. No"]),
+        ("codex", [*composer("codex", "")[:2], "", f"› 1. m1 low · fast{CURSOR}"]),
         ("codex", ["  Continue", "", f"  Press enter to continue{CURSOR}"]),
         ("opencode", [BAR, f"{BAR}  △ Permission required", BAR, f"{BAR}  Allow once{CURSOR}"]),
         ("opencode", [*composer("opencode", "")[:2], "", f"{BAR}  Permission required{CURSOR}"]),
@@ -296,6 +297,22 @@ def test_an_answer_that_codex_streams_is_not_over_whatever_it_says(line: str) ->
     """Codex draws no status line meanwhile."""
     seen = look("codex", "› do it", "", f"{DIM}• {PLAIN}Well.", "", line, "", *composer("codex"))
     assert seen.state == ScreenState.UNKNOWN or "blanks" in seen.cue
+
+
+@pytest.mark.parametrize(
+    "title", ["Ask [y/n]", "press enter to continue", "Explain Permission required"]
+)
+def test_a_title_of_a_session_is_no_question(title: str) -> None:
+    lines = [*composer("codex")[:-1], f"  gpt-5 default · /home/u · {title}"]
+    seen = look("codex", FINISHED["codex"], "", *lines)
+    assert seen.state == ScreenState.REST, seen.cue
+
+
+@pytest.mark.parametrize("folder", ["/home/u/interrupts", "~/esc interrupt"])
+def test_a_folder_is_no_work(folder: str) -> None:
+    lines = [*composer("opencode")[:-1], f"   {folder}        ctrl+p commands"]
+    seen = look("opencode", FINISHED["opencode"], "", *lines)
+    assert seen.state == ScreenState.REST, seen.cue
 
 
 def test_the_order_of_what_is_outside_the_screen() -> None:
