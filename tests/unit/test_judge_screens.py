@@ -315,6 +315,12 @@ def test_a_folder_is_no_work(folder: str) -> None:
     assert seen.state == ScreenState.REST, seen.cue
 
 
+def test_keys_that_opencode_shows_at_work_too_are_no_rest() -> None:
+    lines = [*composer("opencode")[:-1], "   tab agents  ctrl+p commands"]
+    seen = look("opencode", f"{BAR}  do it", "", "     Well.", "", *lines)
+    assert seen.state == ScreenState.UNKNOWN, seen.cue
+
+
 def test_the_order_of_what_is_outside_the_screen() -> None:
     rest = composer("claude")
     for changes, state in [
