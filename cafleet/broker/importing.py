@@ -14,8 +14,9 @@ from cafleet.records import DeliveryState, MessageType
 from cafleet.settings import LARGEST_INTEGER
 from cafleet.store import Connection, queries
 from cafleet.store.access import RowType, each
-from cafleet.store.catalogue import table_names
+from cafleet.store.catalogue import columns, table_names
 from cafleet.store.connection import transaction
+from cafleet.store.predecessor import NEEDED
 from cafleet.store.rows import (
     PredecessorFleetRow,
     PredecessorMemberRow,
@@ -52,9 +53,11 @@ class Ids:
         self._last = last
         self._next = last
         self._given: dict[int, int] = {}
+        self._rows: set[int] = set()
 
     def give(self, old: Sequence[int]) -> None:
         """Decide for all rows of a table at once, so that new ids do not take old ones."""
+        self._rows = set(old)
         kept = [row_id for row_id in old if self._last < row_id <= _LARGEST_KEPT]
         self._given = {row_id: row_id for row_id in kept}
         self._next = max([self._last, *kept])
@@ -74,7 +77,8 @@ class Ids:
         return {old: new for old, new in sorted(self._given.items()) if old != new}
 
     def __contains__(self, old: int) -> bool:
-        return old in self._given
+        """Whether the row itself comes, not only its number in another row."""
+        return old in self._rows
 
     @property
     def last(self) -> int:
@@ -123,6 +127,7 @@ class _Import:
         self._fleets = Ids(last.get("fleets", 0))
         self._members = Ids(last.get("members", 0))
         self._messages = Ids(last.get("messages", 0))
+        self._all_fleets: list[PredecessorFleetRow] = []
         # The members of all fleets, those that are here already among them.
         self._known: set[int] = set()
         self.counts = dict.fromkeys(_TABLES, 0)
@@ -132,13 +137,15 @@ class _Import:
         fleets = self._import_fleets()
         self._import_members()
         for row in fleets:
-            director = row.director_member_id
+            director, fleet_id = row.director_member_id, self._fleets.of(row.fleet_id)
             if director is not None and director in self._members:
                 queries.set_fleet_director(
                     self._conn,
-                    fleet_id=self._fleets.of(row.fleet_id),
+                    fleet_id=fleet_id,
                     director_member_id=self._members.of(director),
                 )
+            else:
+                self.notes.append(f"fleet {fleet_id} has no Director, because it had none there")
         self._import_placements()
         self._import_messages()
         self._note_ids("fleet", self._fleets)
@@ -156,7 +163,10 @@ class _Import:
     def _import_fleets(self) -> list[PredecessorFleetRow]:
         here = _births(self._conn)
         wanted = []
-        for row in self._sound("fleets", queries.list_predecessor_fleets, PredecessorFleetRow):
+        self._all_fleets = self._sound(
+            "fleets", queries.list_predecessor_fleets, PredecessorFleetRow
+        )
+        for row in self._all_fleets:
             known = here.get((_time(row.created_at), row.name))
             if known is None:
                 wanted.append(row)
@@ -180,6 +190,12 @@ class _Import:
         rows = self._sound("members", queries.list_predecessor_members, PredecessorMemberRow)
         wanted = [row for row in rows if row.fleet_id in self._fleets]
         self._known = {row.member_id for row in rows}
+        fleets = {row.fleet_id for row in self._all_fleets}
+        self.notes += [
+            f"left out: member {row.member_id} of fleet {row.fleet_id}, which is not there"
+            for row in rows
+            if row.fleet_id not in fleets
+        ]
         self._members.give([row.member_id for row in wanted])
         for row in wanted:
             queries.insert_imported_member(
@@ -319,9 +335,15 @@ def _births(conn: Connection) -> Mapping[tuple[str, str | None], int]:
 
 def _without_place(source: Connection) -> list[str]:
     names = table_names(source) - {*_TABLES, "alembic_version"}
-    return [
+    tables = [
         f"table {name} has no place here"
         + (f": {_WITHOUT_PLACE[name]}" if name in _WITHOUT_PLACE else "")
+        for name in sorted(names)
+    ]
+    unread = {table: columns(source, table) - NEEDED[table] for table in _TABLES}
+    return tables + [
+        f"column {table}.{name} has no place here"
+        for table, names in unread.items()
         for name in sorted(names)
     ]
 

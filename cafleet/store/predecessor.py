@@ -19,8 +19,8 @@ _RELEASES = {
     "0005": "0.21.1",
     "0006": "0.22",
 }
-# What the import reads. The other tables have no place here.
-_NEEDED = {
+# What the import reads. The other tables and columns have no place here.
+NEEDED = {
     "fleets": {"fleet_id", "name", "created_at", "deleted_at", "director_member_id"},
     "members": {
         "member_id",
@@ -76,7 +76,7 @@ def describe(conn: sqlite3.Connection) -> Predecessor | None:
     """
     if "version_num" not in columns(conn, "alembic_version"):
         return None
-    is_importable = all(needed <= columns(conn, table) for table, needed in _NEEDED.items())
+    is_importable = all(needed <= columns(conn, table) for table, needed in NEEDED.items())
     if not is_importable and "agent_card_json" not in columns(conn, "agents"):
         return None
     revisions = [row.version_num for row in queries.list_alembic_revisions(conn)]

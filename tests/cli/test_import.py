@@ -179,6 +179,30 @@ def test_what_cannot_come_is_told_and_the_rest_comes(old: Path, new: Path) -> No
     assert rows(new, "PRAGMA foreign_key_check") == []
 
 
+def test_nothing_is_left_out_without_a_word(old: Path, new: Path) -> None:
+    columns = "name, description, status, registered_at, deregistered_at, member_card_json"
+    spoil(
+        old,
+        f"INSERT INTO members (member_id, fleet_id, {columns})"
+        f" SELECT 50, 77, {columns} FROM members WHERE member_id = 3",
+        "ALTER TABLE messages ADD COLUMN secret TEXT",
+        "UPDATE fleets SET director_member_id = NULL WHERE fleet_id = 1",
+    )
+    notes = import_database(str(new), str(old))[1].notes
+    assert "left out: member 50 of fleet 77, which is not there" in notes
+    assert "column messages.secret has no place here" in notes
+    assert "fleet 1 has no Director, because it had none there" in notes
+
+
+def test_a_member_of_a_status_that_nobody_knows_is_left_out_with_what_it_owns(
+    old: Path, new: Path
+) -> None:
+    spoil(old, "UPDATE members SET status = 'zombie' WHERE member_id = 3")
+    notes = "\n".join(import_database(str(new), str(old))[1].notes)
+    assert "left out: members.status holds 'zombie' where member_id is 3" in notes
+    assert "of members that are not there" in notes
+
+
 def in_wal(old: Path) -> None:
     spoil(old, "PRAGMA journal_mode = WAL")
 
