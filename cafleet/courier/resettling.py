@@ -36,7 +36,8 @@ class Resettler:
             MultiplexerError: a server cannot be reached, or refuses to move a pane.
             DatabaseError: the database failed.
         """
-        self._next_at = self._clock() + _LOOK_SECONDS
+        # A server that does not answer is not asked again soon.
+        self._next_at = self._clock() + SMALL_SECONDS
         before, self._small_since = self._small_since, {}
         database_id = fleets.database_id(conn)
         active, _ = members.list_readable(conn, fleet_id=self._fleet_id)
@@ -44,6 +45,7 @@ class Resettler:
         targets = [target_of(each, database_id) for each in others]
         for here in by_server([target for target in targets if target is not None]):
             self._look_at(multiplexer(here[0].backend, here[0].socket), here, before)
+        self._next_at = self._clock() + _LOOK_SECONDS
 
     def _look_at(
         self, mux: Multiplexer, targets: list[Target], before: Mapping[tuple[str, str], float]

@@ -33,10 +33,11 @@ def capture(
 
 def _content(reply: Reply, lines: int, start: int) -> str:
     values = reply.values
+    if values["pane_dead"] == "1":
+        return last_drawn(reply.printed, lines, dead=True)
     drawn = int(values["pane_height"]) + min(start, int(values["history_size"]))
     # What stands behind the drawn rows a hook of the user's has printed.
-    printed = "\n".join(reply.printed.split("\n")[:drawn])
-    return last_drawn(printed, lines, dead=values["pane_dead"] == "1")
+    return last_drawn("\n".join(reply.printed.split("\n")[:drawn]), lines)
 
 
 def last_drawn(printed: str, count: int, *, dead: bool = False) -> str:

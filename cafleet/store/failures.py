@@ -70,6 +70,9 @@ def translate(
     # An extended code (SQLITE_IOERR_WRITE) shares the sentence of its primary code.
     primary = "_".join(name.split("_")[:2])
     sentence = _NO_SHARED_MEMORY if name.startswith("SQLITE_IOERR_SHM") else _SENTENCES.get(primary)
+    if name == "SQLITE_IOERR_LOCK":
+        # A lock for writing on a file that was opened for reading only.
+        sentence = _SENTENCES["SQLITE_READONLY"]
     if sentence is None:
         sentence = (
             f"the database refused ({name or type(failure).__name__}: {text}); mend what `cafleet db "

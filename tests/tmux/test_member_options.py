@@ -61,7 +61,7 @@ def test_what_is_allowed_reaches_the_agent(
     pane = create(*allow).json()["placement"]["mux_pane_id"]
     argv = recorders.of(pane).started()["argv"]
     assert {"Bash(make test*)", "Bash(git push)"} < set(argv)
-    codex = create(*allow, "--coding-agent", "codex")
+    codex = create(*allow, "--coding-agent", "codex", "--allow-same-name")
     assert "its sandbox decides" in codex.stderr
     pane = codex.json()["placement"]["mux_pane_id"]
     assert "make test*" not in json.dumps(recorders.of(pane).started()["argv"])

@@ -101,7 +101,7 @@ def test_status(crew: CrewMaker, cafleet: Program, registry: Registry) -> None:
         status = json.loads(line)
         assert ",".join(status) == (
             "fleet_id,running,pid,started_at,last_tick_at,tick_seconds,wake_interval_seconds,"
-            "last_wake_at,owed"
+            "last_wake_at,owed,unsure,wake_attempted_at,wake_attempts,wake_outcome"
         )
         assert (status["running"], status["pid"], status["tick_seconds"]) == (True, loop.pid, 7)
         [owed] = status["owed"]
