@@ -231,7 +231,10 @@ def test_an_end_in_the_middle_leaves_nothing_at_the_path(
 ) -> None:
     """The copy is held up by a reader of its own making: it stops once the file is there."""
     script = (
-        "import sys, time\n"
+        "import signal, sys, time\n"
+        # Whatever the run of the tests was started with: an ignored signal stays ignored.
+        "signal.pthread_sigmask(signal.SIG_SETMASK, [])\n"
+        "signal.signal(signal.SIGINT, signal.default_int_handler)\n"
         "from cafleet.store import backup\n"
         "def wait(*_):\n"
         "    print('there', flush=True)\n"

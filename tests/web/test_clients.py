@@ -416,7 +416,8 @@ def test_the_limits_of_the_installed_program(program: Program, registry: Registr
         began = time.monotonic()
         with many(server, 400, READ + b"X-A: b") as opened:
             assert server.get("/api/fleets").ok()
-            assert connections(server) <= 257
+            # One more is there while it takes the place of another.
+            wait_for(lambda: connections(server) <= 257, "no more are open than are allowed")
             answers = [to_the_end(each) for each in opened]
         assert 9 < time.monotonic() - began < 30
         assert any(answer.startswith(b"HTTP/1.1 408 ") for answer in answers)
