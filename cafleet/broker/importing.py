@@ -8,15 +8,15 @@ from typing import Any
 import msgspec
 
 from cafleet import clock
-from cafleet.broker.cards import write_card
-from cafleet.errors import IntegrityError
-from cafleet.records import DeliveryState, MessageType
+from cafleet.broker.cards import kind_of, write_card
+from cafleet.errors import IntegrityError, RefusedError
+from cafleet.records import DeliveryState, MemberKind, MessageType
 from cafleet.settings import LARGEST_INTEGER
 from cafleet.store import Connection, queries
 from cafleet.store.access import RowType, each
 from cafleet.store.catalogue import columns, table_names
 from cafleet.store.connection import transaction
-from cafleet.store.predecessor import NEEDED
+from cafleet.store.predecessor import NEEDED, unknown_revisions
 from cafleet.store.rows import (
     PredecessorFleetRow,
     PredecessorMemberRow,
@@ -65,10 +65,10 @@ class Ids:
             self.of(row_id)
 
     def of(self, old: int) -> int:
-        """The id here. One that no row has there, such as a lost sender's, becomes one that no row has
-        here either."""
+        """The id here. One that no row has there, such as a lost sender's, is one that no row has here
+        either: its own if that is above all others, else the next one."""
         if old not in self._given:
-            self._next += 1
+            self._next = old if self._next < old <= _LARGEST_KEPT else self._next + 1
             self._given[old] = self._next
         return self._given[old]
 
@@ -197,6 +197,7 @@ class _Import:
             if row.fleet_id not in fleets
         ]
         self._members.give([row.member_id for row in wanted])
+        _refuse_second_monitors(wanted)
         for row in wanted:
             queries.insert_imported_member(
                 self._conn,
@@ -312,6 +313,21 @@ class _Import:
         self.notes += [f"{noun} {old} is {noun} {new} here" for old, new in ids.changed().items()]
 
 
+def _refuse_second_monitors(rows: Sequence[PredecessorMemberRow]) -> None:
+    """Raise RefusedError where two active members of one fleet are its monitor."""
+    monitors: dict[int, int] = {}
+    for row in rows:
+        kind = kind_of(row.member_card_json, row.member_id, None)
+        if row.status != "active" or kind is not MemberKind.MONITOR:
+            continue
+        first = monitors.setdefault(row.fleet_id, row.member_id)
+        if first != row.member_id:
+            raise RefusedError(
+                f"members {first} and {row.member_id} of fleet {row.fleet_id} there are both active "
+                f"monitors, nothing was imported; deregister one of them in the old database"
+            )
+
+
 def _read(
     source: Connection,
     table: str,
@@ -340,8 +356,12 @@ def _without_place(source: Connection) -> list[str]:
         + (f": {_WITHOUT_PLACE[name]}" if name in _WITHOUT_PLACE else "")
         for name in sorted(names)
     ]
+    others = unknown_revisions(source)
+    revisions = [
+        f"alembic revision {each} is none that cafleet 0.18 to 0.22 left" for each in others
+    ]
     unread = {table: columns(source, table) - NEEDED[table] for table in _TABLES}
-    return tables + [
+    return [*revisions, *tables] + [
         f"column {table}.{name} has no place here"
         for table, names in unread.items()
         for name in sorted(names)

@@ -166,8 +166,8 @@ def _obstructed(migration: Migration, failure: sqlite3.Error) -> DatabaseError:
     ):
         return translate(failure)
     return SchemaError(
-        f"{migration.file_name} cannot be applied ({failure}); nothing was changed, remove what stands "
-        f"in its way and run `cafleet setup` again"
+        f"{migration.file_name} cannot be applied ({failure}); the schema was not changed, remove what "
+        f"stands in its way and run `cafleet setup` again"
     )
 
 
@@ -197,6 +197,6 @@ def _refuse_what_the_index_cannot_take(conn: sqlite3.Connection) -> None:
         )
     if found:
         raise SchemaError(
-            f"{', and '.join(found)}; nothing was changed, {', and '.join(cures)}, with the sqlite3 "
+            f"{', and '.join(found)}; the schema was not changed, {', and '.join(cures)}, with the sqlite3 "
             f"shell ({page('recovery.md')} has the SQL) and run `cafleet setup` again"
         )

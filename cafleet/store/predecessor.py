@@ -81,3 +81,13 @@ def describe(conn: sqlite3.Connection) -> Predecessor | None:
         return None
     revisions = [row.version_num for row in queries.list_alembic_revisions(conn)]
     return Predecessor(revision=revisions[0] if revisions else None, is_importable=is_importable)
+
+
+def unknown_revisions(conn: sqlite3.Connection) -> list[str]:
+    """What the database calls its revision and no release did; of several, all but the first too.
+
+    Raises:
+        DatabaseError: it cannot be read.
+    """
+    revisions = [row.version_num for row in queries.list_alembic_revisions(conn)]
+    return [each for at, each in enumerate(revisions) if at or each not in _RELEASES]

@@ -187,11 +187,27 @@ def test_nothing_is_left_out_without_a_word(old: Path, new: Path) -> None:
         f" SELECT 50, 77, {columns} FROM members WHERE member_id = 3",
         "ALTER TABLE messages ADD COLUMN secret TEXT",
         "UPDATE fleets SET director_member_id = NULL WHERE fleet_id = 1",
+        "UPDATE alembic_version SET version_num = '0007'",
+        "UPDATE messages SET from_member_id = 777 WHERE message_id = 5",
     )
     notes = import_database(str(new), str(old))[1].notes
     assert "left out: member 50 of fleet 77, which is not there" in notes
     assert "column messages.secret has no place here" in notes
     assert "fleet 1 has no Director, because it had none there" in notes
+    assert "alembic revision 0007 is none that cafleet 0.18 to 0.22 left" in notes
+    # A sender that is not there keeps its number, which nobody gets.
+    assert rows(new, "SELECT from_member_id FROM messages WHERE message_id = 5") == [(777,)]
+    assert rows(new, "SELECT seq FROM sqlite_sequence WHERE name = 'members'") == [(777,)]
+
+
+def test_a_fleet_with_two_monitors_is_refused_by_name(old: Path, new: Path) -> None:
+    card = '{"cafleet":{"kind":"monitor"}}'
+    spoil(
+        old, f"UPDATE members SET status = 'active', member_card_json = '{card}' WHERE fleet_id = 1"
+    )
+    with pytest.raises(RefusedError, match=r"members \d+ and \d+ of fleet 1 .* active monitors"):
+        import_database(str(new), str(old))
+    assert rows(new, "SELECT count(*) FROM members") == [(0,)]
 
 
 def test_a_member_of_a_status_that_nobody_knows_is_left_out_with_what_it_owns(

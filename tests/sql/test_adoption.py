@@ -271,7 +271,7 @@ def test_duplicate_monitors_and_unreadable_cards_are_named_together(path: Path) 
         setup(path)
     said = str(refused.value)
     assert "(fleet 1: members 2, 10, 30; fleet 3: members 11, 12), and the member_card" in said
-    assert "is not JSON (members 40); nothing was changed, close the panes" in said
+    assert "is not JSON (members 40); the schema was not changed, close the panes" in said
     assert ", and set each such card to '{}'" in said
     assert f"({RECOVERY} has the SQL)" in said
     assert said.count("run `cafleet setup` again") == 1
