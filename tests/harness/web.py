@@ -170,7 +170,10 @@ class Stream:
 
     def next(self) -> int:
         """The counter of the next event."""
-        lines = [self.response.readline(), self.response.readline()]
+        lines = [b":\n"]
+        # A comment is a sign of life, and no event.
+        while lines[0] == b":\n":
+            lines = [self.response.readline(), self.response.readline()]
         assert lines[1] == b"\n", lines
         match = re.fullmatch(rb"data: (\d+)\n", lines[0])
         assert match, lines

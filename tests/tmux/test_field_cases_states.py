@@ -132,7 +132,10 @@ def test_a_dead_pane_never_counts_as_delivered(
     assert send(cafleet, fleet.other, "hi")["state"] == "unreachable"
     assert_refused(cafleet.run("member", "prompt", "4", "hi"), 1, "gone")
     # What it said last can be read.
-    assert "Pane is dead" in cafleet.run("member", "capture", "4", "--json").json()["content"]
+    wait_for(
+        lambda: "Pane is dead" in cafleet.run("member", "capture", "4").ok().stdout,
+        "tmux has told that the program has ended",
+    )
     # Pasting into a dead pane ends tmux 3.3a; it must not have come to that.
     assert fleet.director.pane in tmux_server.panes()
 
