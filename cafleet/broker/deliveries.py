@@ -25,10 +25,10 @@ _POLLED_WHILE_TYPED = Delivery(state=DeliveryState.TYPED, reason=_POLLED)
 
 def states(conn: Connection, *, message_ids: Sequence[int]) -> dict[int, Delivery]:
     """The state of each message's notice, with the reason of its last change."""
-    return notices(standing(conn, message_ids=message_ids))
+    return by_message_id(standing(conn, message_ids=message_ids))
 
 
-def notices(rows: Iterable[DeliveryRow]) -> dict[int, Delivery]:
+def by_message_id(rows: Iterable[DeliveryRow]) -> dict[int, Delivery]:
     """What is known of the notices, by message id."""
     return {row.message_id: Delivery(state=row.delivery_state, reason=row.reason) for row in rows}
 
@@ -117,7 +117,7 @@ def settle(
     submitted, unless its recipient has left.
     """
     rows = standing(conn, message_ids=message_ids)
-    current = notices(rows)
+    current = by_message_id(rows)
     late = late and state is DeliveryState.SUBMITTED
     settled = [
         row.message_id

@@ -45,25 +45,25 @@ def queries(
     json: Json = False,
 ) -> None:
     """List what every query promises; one by its NAME, with its SQL and its plan here."""
-    from cafleet.operations import upkeep
+    from cafleet.operations import database_tools
 
     with open_registry() as conn:
         if name is None:
-            listed = [texts.query_wire(contract) for contract in upkeep.list_contracts()]
+            listed = [texts.query_wire(contract) for contract in database_tools.list_contracts()]
             say(to_json(listed) if json else texts.queries_listed(listed))
             return
-        found = upkeep.explain(conn, name)
+        found = database_tools.explain(conn, name)
     say(to_json([texts.query_wire(found.contract)]) if json else texts.query_explained(found))
 
 
 @app.command("check", cls=Command)
 def check(json: Json = False) -> None:
     """Look for everything that can be wrong with the database; exit 1 if anything is."""
-    from cafleet.operations import upkeep
+    from cafleet.operations import database_tools
 
     path = settings.database_path()
-    findings = upkeep.check(path)
-    outcome = CheckWire(ok=not findings, findings=findings, remarks=upkeep.remarks(path))
+    findings = database_tools.check(path)
+    outcome = CheckWire(ok=not findings, findings=findings, remarks=database_tools.remarks(path))
     say(to_json(outcome) if json else texts.checked(path, outcome))
     if findings:
         raise typer.Exit(1)
@@ -78,8 +78,10 @@ def backup(
     json: Json = False,
 ) -> None:
     """Copy the database as it is at one moment, while others go on writing."""
-    from cafleet.operations import upkeep
+    from cafleet.operations import database_tools
 
     with open_registry() as conn:
-        copy, size = upkeep.copy_database(conn, database=settings.database_path(), path=path)
+        copy, size = database_tools.copy_database(
+            conn, database=settings.database_path(), path=path
+        )
     say(to_json(BackupWire(path=copy)) if json else texts.backed_up(copy, size))

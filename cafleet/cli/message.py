@@ -268,7 +268,7 @@ def list_(
 def why(message_id: MessageId, json: Json = False) -> None:
     """Tell what became of a message's notice, and what would change it."""
     from cafleet.broker import messages
-    from cafleet.operations.prospects import prospects
+    from cafleet.operations.outlook import outlooks
     from cafleet.present import life_text
 
     with open_session() as conn:
@@ -277,7 +277,7 @@ def why(message_id: MessageId, json: Json = False) -> None:
         if json:
             say(to_json(life(message, lines)))
         else:
-            say(life_text.told(message, prospects(conn, lines=lines)))
+            say(life_text.told(message, outlooks(conn, lines=lines)))
 
 
 def _wait(wanted: WaitState | None, timeout: int | None) -> Wait | None:

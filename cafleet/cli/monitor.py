@@ -48,9 +48,9 @@ def run(
 
             say(detached(start_loop(conn, fleet_id=fleet_id, tick=tick, interval=interval)))
             return
-    from cafleet.courier.loop import Loop
+    from cafleet.courier.process import Courier
 
-    Loop(
+    Courier(
         settings.database_path(),
         fleet_id,
         tick_seconds=tick,

@@ -9,10 +9,9 @@ from enum import StrEnum
 
 from cafleet import clock, settings
 from cafleet.broker import deliveries, fleets, members, placements, typings
-from cafleet.courier.halting import Halt
 from cafleet.courier.ledger import Ledger
-from cafleet.courier.looking import (
-    Sight,
+from cafleet.courier.observing import (
+    Observation,
     Target,
     Witness,
     by_server,
@@ -23,6 +22,7 @@ from cafleet.courier.looking import (
 )
 from cafleet.courier.payloads import marker, notices
 from cafleet.courier.session_witness import SessionWitness
+from cafleet.courier.shutdown import Shutdown
 from cafleet.courier.submission import Draft
 from cafleet.errors import IntegrityError, MultiplexerError, PaneLockedError
 from cafleet.panes import Multiplexer, multiplexer, pane_lock
@@ -52,7 +52,7 @@ class Pass:
         conn: Connection,
         *,
         now: Callable[[], datetime] = clock.utc_now,
-        halt: Halt | None = None,
+        halt: Shutdown | None = None,
         report: Callable[[str, str], None] | None = None,
         ended: Callable[[int, Ending], None] = lambda *_: None,
         witness: Witness | None = None,
@@ -62,7 +62,7 @@ class Pass:
         self._ended = ended
         self._witness = witness or SessionWitness()
         self._now = now
-        self._halt = halt or Halt()
+        self._halt = halt or Shutdown()
         self._locks: dict[int, ExitStack] = {}
         self._owing: dict[int, OwingRow] = {}
         self._max_text_len = settings.max_text_len()
@@ -76,7 +76,7 @@ class Pass:
         they are owed. One in whose pane an earlier text was left has that settled first.
 
         Raises:
-            HaltedError: the loop ends. What was marked as typed is settled by the next courier.
+            ShutdownError: the loop ends. What was marked as typed is settled by the next courier.
         """
         self._owing = {row.member_id: row for row in owing}
         for here in by_server(self._targets()):
@@ -201,8 +201,10 @@ class Pass:
             typed = {draft.target.pane: draft.target for draft in drafts}
             for target in readable:
                 if target.pane not in typed:
-                    sight = seen[target.pane]
-                    self._let_go(target, Ending.UNANSWERED if sight.unanswered else Ending.SERVED)
+                    observation = seen[target.pane]
+                    self._let_go(
+                        target, Ending.UNANSWERED if observation.unanswered else Ending.SERVED
+                    )
             for outcomes in ledger.type(drafts):
                 for pane in outcomes:
                     self._let_go(typed[pane])
@@ -211,7 +213,7 @@ class Pass:
         self,
         targets: Sequence[Target],
         chosen: Mapping[int, list[OwedRow] | None],
-        seen: Mapping[str, Sight],
+        seen: Mapping[str, Observation],
     ) -> list[Draft]:
         """Commit, before the first byte, what is now being typed.
 
@@ -229,18 +231,18 @@ class Pass:
         begun = typings.begin_notices(self._conn, chosen=owed, compose=compose, now=self._now())
         return [self._draft(panes[typing.member_id], typing, seen) for typing in begun]
 
-    def _draft(self, target: Target, typing: TypingRow, seen: Mapping[str, Sight]) -> Draft:
+    def _draft(self, target: Target, typing: TypingRow, seen: Mapping[str, Observation]) -> Draft:
         return Draft(target=target, typing=typing, processes=seen[target.pane].processes)
 
-    def _typable(self, target: Target, sight: Sight) -> list[OwedRow] | None:
+    def _typable(self, target: Target, observation: Observation) -> list[OwedRow] | None:
         """What may be typed of that which is owed to a member; ``None`` as in :meth:`_read`.
 
         At rest that is everything; into the queue of a working agent with an empty composer goes
         only what is urgent or has been held for too long; in no other state anything.
         """
-        if is_at_rest(sight):
+        if is_at_rest(observation):
             return self._read(target)
-        if sight.look.state is not ScreenState.WORKING or sight.look.composer:
+        if observation.look.state is not ScreenState.WORKING or observation.look.composer:
             return []
         if not (self._owing[target.member_id].pressing or self._hold_timeout):
             return []
@@ -253,26 +255,26 @@ class Pass:
         held = None if row.held_since is None else clock.seconds_since(row.held_since, self._now())
         return 0 < self._hold_timeout <= (held or 0)
 
-    def _keep(self, targets: Sequence[Target], seen: Mapping[str, Sight]) -> None:
+    def _keep(self, targets: Sequence[Target], seen: Mapping[str, Observation]) -> None:
         """Note of what is owed to members that do not rest why it is not typed, in one commit for
         all that do the same."""
         alike: dict[tuple[DeliveryState, str], list[Target]] = {}
         for target in targets:
-            sight = seen[target.pane]
-            if not is_at_rest(sight):
-                alike.setdefault((sight.owed_state, sight.reason), []).append(target)
+            observation = seen[target.pane]
+            if not is_at_rest(observation):
+                alike.setdefault((observation.owed_state, observation.reason), []).append(target)
         for (state, reason), restless in alike.items():
             self._postpone(restless, state, reason)
 
     def _intent(
-        self, target: Target, rows: Sequence[OwedRow], sight: Sight | None = None
+        self, target: Target, rows: Sequence[OwedRow], observation: Observation | None = None
     ) -> typings.Intent:
         return typings.Intent(
             member_id=target.member_id,
             kind=TypingKind.NOTICE,
             pane=target.pane,
-            program="" if sight is None else sight.program,
-            picture=None if sight is None else sight.digest,
+            program="" if observation is None else observation.program,
+            picture=None if observation is None else observation.digest,
             text=notices(rows, self._max_text_len),
             marker=marker(rows[-1]),
         )
@@ -286,7 +288,7 @@ class Pass:
             now=self._now(),
         )
 
-    def _remember(self, targets: Sequence[Target], seen: Mapping[str, Sight]) -> None:
+    def _remember(self, targets: Sequence[Target], seen: Mapping[str, Observation]) -> None:
         """Keep the looks for the roster, and follow panes that were moved."""
         placements.record_looks(
             self._conn,

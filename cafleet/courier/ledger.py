@@ -17,7 +17,7 @@ import msgspec
 
 from cafleet import clock
 from cafleet.broker import placements, typings
-from cafleet.courier.looking import Sight, Target, look_at
+from cafleet.courier.observing import Observation, Target, look_at
 from cafleet.courier.submission import (
     ENTERS,
     Draft,
@@ -133,11 +133,11 @@ class Ledger:
         with suppress(DatabaseError):
             typings.note_enters(self._conn, member_ids=[draft.typing.member_id for draft in drafts])
 
-    def _view(self, draft: Draft, sight: Sight) -> Outlook:
-        view = outlook(draft, sight, retry=self._is_retry_due(draft.typing))
-        if view is not Outlook.PURSUE and sight.picture is not None:
-            now = digest(sight.picture)
-            if now != draft.typing.picture and is_unchanged(draft.typing, sight.picture):
+    def _view(self, draft: Draft, observation: Observation) -> Outlook:
+        view = outlook(draft, observation, retry=self._is_retry_due(draft.typing))
+        if view is not Outlook.PURSUE and observation.picture is not None:
+            now = digest(observation.picture)
+            if now != draft.typing.picture and is_unchanged(draft.typing, observation.picture):
                 # The pane has another size; from now on that picture is the one to compare with.
                 typings.compare_with(self._conn, member_id=draft.typing.member_id, picture=now)
         return view

@@ -6,7 +6,7 @@ import time
 from collections.abc import Callable, Mapping
 
 from cafleet.broker import fleets, members
-from cafleet.courier.looking import Target, by_server, target_of
+from cafleet.courier.observing import Target, by_server, target_of
 from cafleet.panes import Multiplexer, multiplexer
 from cafleet.records import MemberKind
 from cafleet.store import Connection

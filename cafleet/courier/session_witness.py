@@ -13,7 +13,7 @@ import msgspec
 
 from cafleet.agents.paths import config_folder
 from cafleet.agents.sessions import Activity, Session, claude, codex, opencode
-from cafleet.courier.looking import Sight, Target
+from cafleet.courier.observing import Observation, Target
 from cafleet.panes.processes import environment_of, folder_of
 from cafleet.records import CodingAgent, ScreenState
 from cafleet.screens import Process
@@ -44,19 +44,19 @@ class SessionWitness:
         self._clock = clock
         self._standstills: dict[str, _Standstill] = {}
 
-    def __call__(self, target: Target, sight: Sight) -> ScreenState | None:
+    def __call__(self, target: Target, observation: Observation) -> ScreenState | None:
         """*Working* or *awaiting* where the record says so, else ``None``."""
-        found = find_session(target.agent, sight.processes)
+        found = find_session(target.agent, observation.processes)
         if found is None or found.session.activity not in _VETOES:
             self._standstills.pop(target.pane, None)
             return None
-        if self._has_stood_still(target, sight, found.path):
+        if self._has_stood_still(target, observation, found.path):
             return None
         return _VETOES[found.session.activity]
 
-    def _has_stood_still(self, target: Target, sight: Sight, path: str) -> bool:
+    def _has_stood_still(self, target: Target, observation: Observation, path: str) -> bool:
         now = self._clock()
-        screen = "" if sight.picture is None else sight.picture.screen
+        screen = "" if observation.picture is None else observation.picture.screen
         before = self._standstills.get(target.pane)
         current = _Standstill(screen=screen, record=_stamp(path), since=now)
         if before is None or (before.screen, before.record) != (current.screen, current.record):

@@ -14,8 +14,8 @@ from enum import StrEnum
 
 import msgspec
 
-from cafleet.agents.echo import begins_with_end, holds_end, holds_marker, holds_only
-from cafleet.courier.looking import Sight, Target, look_at
+from cafleet.agents.own_text import begins_with_end, holds_end, holds_marker, holds_only
+from cafleet.courier.observing import Observation, Target, look_at
 from cafleet.courier.session_witness import has_submitted
 from cafleet.errors import MultiplexerTimeoutError, PaneGoneError
 from cafleet.panes import Multiplexer
@@ -87,22 +87,26 @@ class Outlook(StrEnum):
     IGNORE = "ignore"
 
 
-def outlook(draft: Draft, sight: Sight, *, retry: bool) -> Outlook:
+def outlook(draft: Draft, observation: Observation, *, retry: bool) -> Outlook:
     """How it goes on with a text that was left in a pane, as one look shows it.
 
     An unsure one is taken up again when the picture has changed since, the cursor aside; a pane
     whose size has changed tells nothing. ``retry`` says that an Enter may be tried without that.
     """
     attempt = _Attempt(draft)
-    look, typing = sight.look, draft.typing
+    look, typing = observation.look, draft.typing
     if typing.state is TypingState.TYPED or look.state is ScreenState.GONE:
         return Outlook.PURSUE
-    if sight.picture is None:
+    if observation.picture is None:
         return Outlook.IGNORE
-    if attempt.was_never_pasted(sight) or attempt.proof(look) or attempt.is_on_record(sight):
+    if (
+        attempt.was_never_pasted(observation)
+        or attempt.proof(look)
+        or attempt.is_on_record(observation)
+    ):
         return Outlook.PURSUE
-    same = is_unchanged(typing, sight.picture)
-    if attempt.is_drafted(sight):
+    same = is_unchanged(typing, observation.picture)
+    if attempt.is_drafted(observation):
         may_enter = typing.enters == 0 or look.state is ScreenState.DRAFT
         return Outlook.PURSUE if may_enter and (retry or not same) else Outlook.IGNORE
     if not _is_empty(look):
@@ -137,41 +141,41 @@ class _Attempt:
         self.drafted: Look | None = None
         self.outcome: Outcome | None = None
 
-    def judge(self, sight: Sight) -> bool:
+    def judge(self, observation: Observation) -> bool:
         """Take in what a look shows; whether Enter is to be pressed now."""
-        look = sight.look
-        self._compare(sight)
+        look = observation.look
+        self._compare(observation)
         if look.state in {ScreenState.GONE, ScreenState.SHELL}:
             self._end(look, Fate.UNSURE, f"{look.state}: {look.cue}")
-        elif self.was_never_pasted(sight):
+        elif self.was_never_pasted(observation):
             self._end(look, Fate.UNSURE, "the text was never pasted", stands=False)
-        elif self.typing.state is TypingState.UNSURE and self.is_on_record(sight):
+        elif self.typing.state is TypingState.UNSURE and self.is_on_record(observation):
             self._end(look, Fate.SUBMITTED, ON_RECORD)
-        elif self.is_drafted(sight):
+        elif self.is_drafted(observation):
             self.drafted = look
             return self._is_enter_due(look)
         elif proof := self.proof(look):
             self._end(look, Fate.SUBMITTED, proof)
         else:
-            self._give_up_if_late(sight)
+            self._give_up_if_late(observation)
         return False
 
-    def _compare(self, sight: Sight) -> None:
-        if (now := sight.digest) is None:
+    def _compare(self, observation: Observation) -> None:
+        if (now := observation.digest) is None:
             return
         if self.picture is not None and now != self.picture and is_same_size(now, self.picture):
             self.moved = self.moved or 0.0
         self.picture = now
 
-    def was_never_pasted(self, sight: Sight) -> bool:
+    def was_never_pasted(self, observation: Observation) -> bool:
         """Whether the pane shows that the process has died before the paste, which may be certain."""
-        pasted = None if sight.picture is None else sight.picture.last_paste
+        pasted = None if observation.picture is None else observation.picture.last_paste
         return pasted is not None and bool(self.typing.token) and pasted != self.typing.token
 
-    def is_drafted(self, sight: Sight) -> bool:
+    def is_drafted(self, observation: Observation) -> bool:
         """Whether the composer holds the text and nothing else."""
-        look, text = sight.look, self.typing.text
-        if self.typing.program not in ("", sight.program):
+        look, text = observation.look, self.typing.text
+        if self.typing.program not in ("", observation.program):
             return False
         agent = self.draft.target.agent
         if holds_only(look, text, agent, folded=self.draft.fresh):
@@ -179,25 +183,25 @@ class _Attempt:
         # A paste that an agent shows folded may be another's by now.
         return (
             self.typing.state is TypingState.TYPED
-            and self._was_pasted(sight)
+            and self._was_pasted(observation)
             and holds_only(look, text, agent, folded=True)
             and _fits(look.composer, text)
             and not self._is_in_transcript(look)
         )
 
-    def _was_pasted(self, sight: Sight) -> bool:
-        picture = sight.picture
+    def _was_pasted(self, observation: Observation) -> bool:
+        picture = observation.picture
         return picture is not None and picture.last_paste == self.typing.token
 
-    def _give_up_if_late(self, sight: Sight) -> None:
-        look = sight.look
+    def _give_up_if_late(self, observation: Observation) -> None:
+        look = observation.look
         if look.composer and not self.shown:
             # What has just begun to show gets its time, however late that is.
             self.shown, self.waited = True, 0.0
         empty = _is_empty(look)
         if self.waited < (SLOW_SECONDS if empty and self.draft.fresh else PROOF_SECONDS):
             return
-        if self.is_on_record(sight):
+        if self.is_on_record(observation):
             self._end(look, Fate.SUBMITTED, ON_RECORD)
         elif not empty:
             self._end(look, Fate.UNSURE, f"{look.state}: {look.cue}")
@@ -208,10 +212,10 @@ class _Attempt:
             missing = "the composer is empty and the text is not on the screen"
             self._end(look, Fate.UNSURE, missing, stands=not gone)
 
-    def is_on_record(self, sight: Sight) -> bool:
+    def is_on_record(self, observation: Observation) -> bool:
         """Whether the agent's own session record shows that the text was submitted."""
         agent, text = self.draft.target.agent, self.typing.text
-        return bool(self.draft.marker) and has_submitted(agent, sight.processes, text)
+        return bool(self.draft.marker) and has_submitted(agent, observation.processes, text)
 
     def _is_enter_due(self, look: Look) -> bool:
         again = bool(self.typing.enters + self.pressed)

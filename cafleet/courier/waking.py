@@ -7,10 +7,9 @@ from datetime import datetime
 
 from cafleet import clock
 from cafleet.broker import fleets, members, messages, monitor, placements, typings
-from cafleet.courier.halting import Halt
 from cafleet.courier.ledger import Ledger
-from cafleet.courier.looking import (
-    Sight,
+from cafleet.courier.observing import (
+    Observation,
     Target,
     Witness,
     by_server,
@@ -22,6 +21,7 @@ from cafleet.courier.looking import (
 from cafleet.courier.payloads import Watched, wake_line
 from cafleet.courier.reports import Reports
 from cafleet.courier.session_witness import SessionWitness
+from cafleet.courier.shutdown import Shutdown
 from cafleet.courier.submission import Draft, Fate
 from cafleet.panes import multiplexer, pane_lock
 from cafleet.records import (
@@ -44,13 +44,13 @@ class Waker:
         fleet_id: int,
         reports: Reports,
         now: Callable[[], datetime] = clock.utc_now,
-        halt: Halt | None = None,
+        halt: Shutdown | None = None,
         witness: Witness | None = None,
     ) -> None:
         self._fleet_id = fleet_id
         self._reports = reports
         self._now = now
-        self._halt = halt or Halt()
+        self._halt = halt or Shutdown()
         self._witness = witness or SessionWitness()
 
     def wake(self, conn: Connection) -> tuple[int, int] | None:
@@ -63,7 +63,7 @@ class Waker:
         Raises:
             MultiplexerError: the monitor's pane could not be locked.
             DatabaseError: the database failed.
-            HaltedError: the loop ends.
+            ShutdownError: the loop ends.
         """
         active, damage = members.list_readable(conn, fleet_id=self._fleet_id)
         for text in damage:
@@ -87,9 +87,9 @@ class Waker:
             if target.pane in standing.held_back | standing.pursued:
                 return None
             seen = look_for_rest(mux, [target], sleep=self._halt.rest, witness=self._witness)
-            sight = seen[target.pane]
-            if not is_at_rest(sight):
-                self._skip(conn, target, sight)
+            observation = seen[target.pane]
+            if not is_at_rest(observation):
+                self._skip(conn, target, observation)
                 return None
             self._reports.mended("monitor")
             watched, director = self._watch(conn, active, database_id)
@@ -97,12 +97,12 @@ class Waker:
                 member_id=target.member_id,
                 kind=TypingKind.WAKE,
                 pane=target.pane,
-                program=sight.program,
-                picture=sight.digest,
+                program=observation.program,
+                picture=observation.digest,
                 text=wake_line(self._fleet_id, watched, director),
             )
             with self._halt.typing():
-                if not self._type(conn, ledger, target, intent, sight):
+                if not self._type(conn, ledger, target, intent, observation):
                     return None
         return target.member_id, len(watched)
 
@@ -112,14 +112,14 @@ class Waker:
         ledger: Ledger,
         target: Target,
         intent: typings.Intent,
-        sight: Sight,
+        observation: Observation,
     ) -> bool:
         """Type a wake; whether it landed."""
         typing = typings.begin(conn, intent, now=self._now())
         if typing is None:
             self._wait(conn, PANE_LOCKED)
             return False
-        draft = Draft(target=target, typing=typing, processes=sight.processes)
+        draft = Draft(target=target, typing=typing, processes=observation.processes)
         [outcomes] = ledger.type([draft])
         outcome = outcomes[target.pane]
         if outcome.fate is Fate.SUBMITTED:
@@ -135,15 +135,15 @@ class Waker:
     def _wait(self, conn: Connection, reason: str) -> None:
         monitor.note_wake_waits(conn, fleet_id=self._fleet_id, reason=reason)
 
-    def _skip(self, conn: Connection, target: Target, sight: Sight) -> None:
+    def _skip(self, conn: Connection, target: Target, observation: Observation) -> None:
         """Keep the look for the roster; one that no wake will ever reach is told of."""
-        state = sight.look.state
+        state = observation.look.state
         self._remember(conn, target, state)
-        self._wait(conn, sight.reason)
+        self._wait(conn, observation.reason)
         if state in {ScreenState.GONE, ScreenState.SHELL}:
             self._reports.trouble(
                 "monitor",
-                f"monitor {target.member_id} cannot be woken, it is {sight.reason}; delete it and "
+                f"monitor {target.member_id} cannot be woken, it is {observation.reason}; delete it and "
                 f"create another with `cafleet member create --role monitor`",
             )
 
@@ -174,18 +174,22 @@ class Waker:
 
     def _look(
         self, conn: Connection, active: Sequence[MemberRecord], database_id: str
-    ) -> tuple[dict[int, Sight], dict[int, str]]:
+    ) -> tuple[dict[int, Observation], dict[int, str]]:
         """What the members' panes show, and since when; by member id."""
         targets = [target_of(member, database_id) for member in active]
-        seen: dict[int, Sight] = {}
+        seen: dict[int, Observation] = {}
         for here in by_server([target for target in targets if target is not None]):
-            sights = look_at(multiplexer(here[0].backend, here[0].socket), here)
-            seen |= {target.member_id: sights[target.pane] for target in here}
-        looks = {member_id: sight.look.state for member_id, sight in seen.items()}
+            observations = look_at(multiplexer(here[0].backend, here[0].socket), here)
+            seen |= {target.member_id: observations[target.pane] for target in here}
+        looks = {member_id: observation.look.state for member_id, observation in seen.items()}
         return seen, placements.record_looks(conn, looks=looks, moves={}, now=self._now())
 
     def _watched(
-        self, conn: Connection, member: MemberRecord, sight: Sight | None, since: str | None
+        self,
+        conn: Connection,
+        member: MemberRecord,
+        observation: Observation | None,
+        since: str | None,
     ) -> Watched:
         seconds = None if since is None else clock.seconds_since(since, self._now())
         return Watched(
@@ -193,7 +197,7 @@ class Waker:
             name=member.name,
             agent=None if member.placement is None else member.placement.coding_agent,
             unacked=messages.count_pending(conn, member_id=member.member_id),
-            screen=None if sight is None else sight.look.state,
+            screen=None if observation is None else observation.look.state,
             seconds=max(0, seconds or 0),
         )
 

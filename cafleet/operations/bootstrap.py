@@ -15,7 +15,7 @@ from cafleet.broker.lifecycle import NewFleet, OpenedPane
 from cafleet.courier.process_lock import ProcessLock, creation_lock_path
 from cafleet.courier.starting import log_path, start
 from cafleet.errors import CafleetError, MultiplexerError, RefusedError
-from cafleet.operations.opening import Handover, Opening, add_remains
+from cafleet.operations.agent_start import AgentStart, PaneOpening, add_remains
 from cafleet.operations.orphans import sweep
 from cafleet.operations.placeholders import check
 from cafleet.operations.teardown import delete_fleet
@@ -80,7 +80,7 @@ def create_fleet(
     spawned.program()
     # A prompt that cannot be filled in uses up no ids.
     check(prompt)
-    opening = Opening(
+    start = AgentStart(
         agent=spawned,
         display_name="monitor",
         prompt=prompt,
@@ -88,7 +88,7 @@ def create_fleet(
         effort=None,
         monitor=True,
     )
-    made = _make(conn, name, home, caller, opening, database_id)
+    made = _make(conn, name, home, caller, start, database_id)
     try:
         return CreatedFleet(
             fleet=fleets.get(conn, fleet_id=made.fleet_id),
@@ -106,7 +106,7 @@ def _make(
     name: str,
     home: placements.PendingPlacement,
     caller: CallerPane,
-    opening: Opening,
+    start: AgentStart,
     database_id: str,
 ) -> NewFleet:
     mux = multiplexer(caller.backend, caller.socket)
@@ -115,13 +115,13 @@ def _make(
         sweep(conn, mux)
         tag = _tag(database_id, made.fleet_id, made.monitor_member_id)
         home_tag = _tag(database_id, made.fleet_id, made.director_member_id)
-        handover = Handover(mux, opening, tag, director_member_id=made.director_member_id)
+        pane_opening = PaneOpening(mux, start, tag, director_member_id=made.director_member_id)
 
         def spawn() -> OpenedPane:
             # Another may have made this pane its Director while this one waited for the write lock.
             _refuse_tagged(conn, detect_caller(), database_id)
-            undo.append(handover.undo)
-            opened = handover.open(caller.pane, creating=True, limit=SPLIT_SECONDS)
+            undo.append(pane_opening.undo)
+            opened = pane_opening.open(caller.pane, creating=True, limit=SPLIT_SECONDS)
             undo.append(lambda failure: _untag(mux, caller.pane, failure))
             mux.set_tag(caller.pane, home_tag, creating=True, director=True)
             return OpenedPane(
@@ -141,10 +141,10 @@ def _make(
                 spawn_monitor=spawn,
                 now=clock.utc_now(),
             )
-            if handover.pane is not None:
+            if pane_opening.pane is not None:
                 # What is left on them means nothing once the ids are registered here.
                 with suppress(MultiplexerError):
-                    mux.end_creation([caller.pane, handover.pane.pane])
+                    mux.end_creation([caller.pane, pane_opening.pane.pane])
         except BaseException as failure:
             if members.find(conn, member_id=made.director_member_id) is not None:
                 # A signal has come after the commit.

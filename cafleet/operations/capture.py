@@ -5,9 +5,9 @@ from __future__ import annotations
 import msgspec
 
 from cafleet import clock
-from cafleet.courier.looking import look_at
+from cafleet.courier.observing import look_at
 from cafleet.errors import MultiplexerError
-from cafleet.operations.reaching import gone, pane_target
+from cafleet.operations.targets import gone, pane_target
 from cafleet.panes import multiplexer
 from cafleet.store import Connection
 
@@ -35,11 +35,11 @@ def capture_member(conn: Connection, *, member_id: int, lines: int, ansi: bool) 
 
     target = pane_target(conn, member_id=member_id)
     mux = multiplexer(target.backend, target.socket)
-    sight = look_at(mux, [target])[target.pane]
-    if sight.unreachable:
-        raise MultiplexerError(sight.reason)
-    if sight.picture is None:
-        raise gone(conn, target, sight)
+    observation = look_at(mux, [target])[target.pane]
+    if observation.unreachable:
+        raise MultiplexerError(observation.reason)
+    if observation.picture is None:
+        raise gone(conn, target, observation)
     content = mux.capture([target.pane], lines=lines, ansi=ansi)[target.pane]
     if isinstance(content, MultiplexerError):
         raise content

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 
 from cafleet import clock, settings
 from cafleet.broker import fleets, leftovers
-from cafleet.courier.looking import Sight
+from cafleet.courier.observing import Observation
 from cafleet.panes.processes import boot, end, family, heirs, living, outlasting
 from cafleet.screens import Process
 from cafleet.store import Connection
@@ -16,9 +16,9 @@ from cafleet.store import Connection
 _SECONDS = 1.0
 
 
-def family_in(sight: Sight) -> tuple[Process, ...]:
+def family_in(observation: Observation) -> tuple[Process, ...]:
     """The processes of a pane before it is closed; none where they cannot be seen."""
-    picture = sight.picture
+    picture = observation.picture
     if picture is None or picture.dead or picture.foreground is None or not picture.pid:
         return ()
     return family(picture.pid)

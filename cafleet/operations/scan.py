@@ -8,7 +8,7 @@ import msgspec
 
 from cafleet import clock
 from cafleet.broker import fleets, members
-from cafleet.courier.looking import Target, by_server, look_at, target_of
+from cafleet.courier.observing import Target, by_server, look_at, target_of
 from cafleet.courier.starting import require_server
 from cafleet.errors import MultiplexerError
 from cafleet.panes import multiplexer

@@ -80,7 +80,7 @@ def _follow(
         message, rows = _wait(conn, message, message_ids, wait, warnings)
     return Sent(
         message=message,
-        deliveries=deliveries.notices(rows),
+        deliveries=deliveries.by_message_id(rows),
         warnings=[f"{warning}; {_STORED}" for warning in warnings],
     )
 

@@ -11,9 +11,9 @@ from cafleet import clock
 from cafleet.agents import agent
 from cafleet.agents.allowing import check_allowed
 from cafleet.broker import fleets, members, naming, placements, registration
-from cafleet.courier.looking import look_at, target_of
+from cafleet.courier.observing import look_at, target_of
 from cafleet.errors import CafleetError, RefusedError, UsageError
-from cafleet.operations.opening import Handover, Opening, add_remains
+from cafleet.operations.agent_start import AgentStart, PaneOpening, add_remains
 from cafleet.panes import Multiplexer, PaneTag, detect_caller, multiplexer
 from cafleet.records import Backend, CodingAgent, MemberRecord, ScreenState
 from cafleet.store import Connection
@@ -79,7 +79,7 @@ def create_member(
         # Of several monitors with one name, those that lose are to hear that there is one now.
         registration.check_role(conn, fleet_id=fleet_id, monitor=monitor)
         raise
-    opening = Opening(
+    start = AgentStart(
         agent=spawned,
         display_name=name,
         prompt=read_body(),
@@ -112,9 +112,9 @@ def create_member(
         now=clock.utc_now(),
     )
     tag = PaneTag(database_id=database_id, fleet_id=fleet_id, member_id=member_id)
-    handover = Handover(beside.mux, opening, tag, director_member_id=director.member_id)
+    pane_opening = PaneOpening(beside.mux, start, tag, director_member_id=director.member_id)
     try:
-        opened = handover.open(beside.pane, limit=SPLIT_SECONDS)
+        opened = pane_opening.open(beside.pane, limit=SPLIT_SECONDS)
         placements.set_pane(
             conn,
             member_id=member_id,
@@ -125,7 +125,7 @@ def create_member(
         )
         return members.get(conn, member_id=member_id)
     except BaseException as failure:
-        handover.undo(failure)
+        pane_opening.undo(failure)
         _withdraw(conn, member_id, failure)
         raise
 
@@ -159,14 +159,14 @@ def _beside(director: MemberRecord, database_id: str) -> _Beside:
     target = target_of(director, database_id)
     if target is not None:
         mux = multiplexer(target.backend, target.socket)
-        sight = look_at(mux, [target])[target.pane]
-        if sight.picture is not None and sight.look.state is not ScreenState.GONE:
+        observation = look_at(mux, [target])[target.pane]
+        if observation.picture is not None and observation.look.state is not ScreenState.GONE:
             return _Beside(
                 mux=mux,
                 backend=target.backend,
                 pane=target.pane,
-                session=sight.picture.session,
-                window=sight.picture.window,
+                session=observation.picture.session,
+                window=observation.picture.window,
             )
     caller = detect_caller()
     return _Beside(

@@ -8,10 +8,10 @@ import msgspec
 
 from cafleet import clock, settings
 from cafleet.broker import fleets, lifecycle, members, registration
-from cafleet.courier.looking import Sight, Target, by_server, look_at, target_of
+from cafleet.courier.observing import Observation, Target, by_server, look_at, target_of
 from cafleet.errors import CafleetError, MultiplexerError
+from cafleet.operations.agent_start import remove_prompt_file
 from cafleet.operations.leftovers import end_noted, family_in, told_of
-from cafleet.operations.opening import remove_prompt_file
 from cafleet.panes import multiplexer
 from cafleet.records import MemberKind, MemberRecord, MemberStatus, ScreenState
 from cafleet.screens import Process
@@ -61,13 +61,13 @@ def delete_member(conn: Connection, *, member_id: int, force: bool = False) -> P
     target = target_of(member, fleets.database_id(conn))
     if target is not None:
         mux = multiplexer(target.backend, target.socket)
-        sight = look_at(mux, [target])[target.pane]
-        if sight.unreachable:
-            raise MultiplexerError(f"{sight.reason}; member {member_id} is left as it was")
-        if _is_there(sight):
-            family = family_in(sight)
+        observation = look_at(mux, [target])[target.pane]
+        if observation.unreachable:
+            raise MultiplexerError(f"{observation.reason}; member {member_id} is left as it was")
+        if _is_there(observation):
+            family = family_in(observation)
             mux.kill(target.pane, missing_ok=True)
-        fate = KILLED if _is_there(sight) else ALREADY_GONE
+        fate = KILLED if _is_there(observation) else ALREADY_GONE
         outcome = PaneFate(member_id=member_id, pane_id=target.pane, status=fate)
     else:
         status = NO_PLACEMENT if member.placement is None else PENDING
@@ -124,19 +124,19 @@ def _fates(
         return {target.member_id: _fate(target, f"unreachable: {error}") for target in targets}
     found = {}
     for target in targets:
-        sight = look_at(mux, [target])[target.pane]
-        if sight.unreachable:
-            status = f"unreachable: {sight.reason}"
-        elif not _is_there(sight):
+        observation = look_at(mux, [target])[target.pane]
+        if observation.unreachable:
+            status = f"unreachable: {observation.reason}"
+        elif not _is_there(observation):
             status = ALREADY_GONE
         elif kill_panes:
             status = KILLED
-            families[target.member_id] = family_in(sight)
+            families[target.member_id] = family_in(observation)
             try:
                 mux.kill(target.pane, missing_ok=True)
             except MultiplexerError as error:
                 status = f"not killed: {error}"
-        elif sight.picture is not None and sight.picture.dead:
+        elif observation.picture is not None and observation.picture.dead:
             status = ENDED
         else:
             status = RUNNING
@@ -148,9 +148,9 @@ def _fate(target: Target, status: str) -> PaneFate:
     return PaneFate(member_id=target.member_id, pane_id=target.pane, status=status)
 
 
-def _is_there(sight: Sight) -> bool:
+def _is_there(observation: Observation) -> bool:
     """Whether the pane is the member's, the program in it alive or dead."""
-    return sight.picture is not None
+    return observation.picture is not None
 
 
 def _free_director(leaving: Sequence[MemberRecord], database_id: str) -> None:

@@ -7,12 +7,12 @@ import msgspec
 from cafleet import clock
 from cafleet.broker import members, typings
 from cafleet.courier.ledger import Ledger
-from cafleet.courier.looking import Sight, Target, is_at_rest, look_for_rest
+from cafleet.courier.observing import Observation, Target, is_at_rest, look_for_rest
 from cafleet.courier.payloads import poll_request
 from cafleet.courier.session_witness import SessionWitness
 from cafleet.courier.submission import Draft, Fate
 from cafleet.errors import MultiplexerError, UsageError
-from cafleet.operations.reaching import gone, pane_target, placed_target
+from cafleet.operations.targets import gone, pane_target, placed_target
 from cafleet.panes import multiplexer, pane_lock
 from cafleet.records import PANE_LOCKED, TEXT_UNSHOWN, ScreenState, TypingKind
 from cafleet.store import Connection
@@ -86,21 +86,21 @@ def _type(conn: Connection, target: Target, kind: TypingKind, line: str) -> None
         ledger = Ledger(conn, mux)
         if target.pane in ledger.settle([target]).held_back:
             raise _not_at_rest(target, TEXT_UNSHOWN)
-        sight = look_for_rest(mux, [target], witness=SessionWitness())[target.pane]
-        if not is_at_rest(sight):
-            raise _refusal(conn, target, sight)
+        observation = look_for_rest(mux, [target], witness=SessionWitness())[target.pane]
+        if not is_at_rest(observation):
+            raise _refusal(conn, target, observation)
         intent = typings.Intent(
             member_id=target.member_id,
             kind=kind,
             pane=target.pane,
-            program=sight.program,
-            picture=sight.digest,
+            program=observation.program,
+            picture=observation.digest,
             text=f"{line.rstrip()} ",
         )
         typing = typings.begin(conn, intent, now=clock.utc_now())
         if typing is None:
             raise _not_at_rest(target, PANE_LOCKED)
-        draft = Draft(target=target, typing=typing, processes=sight.processes)
+        draft = Draft(target=target, typing=typing, processes=observation.processes)
         [outcomes] = ledger.type([draft])
     outcome = outcomes[target.pane]
     if outcome.fate is Fate.REFUSED:
@@ -112,12 +112,12 @@ def _type(conn: Connection, target: Target, kind: TypingKind, line: str) -> None
         )
 
 
-def _refusal(conn: Connection, target: Target, sight: Sight) -> MultiplexerError:
-    if sight.unreachable:
-        return MultiplexerError(sight.reason)
-    if sight.look.state is ScreenState.GONE:
-        return gone(conn, target, sight)
-    return _not_at_rest(target, sight.reason)
+def _refusal(conn: Connection, target: Target, observation: Observation) -> MultiplexerError:
+    if observation.unreachable:
+        return MultiplexerError(observation.reason)
+    if observation.look.state is ScreenState.GONE:
+        return gone(conn, target, observation)
+    return _not_at_rest(target, observation.reason)
 
 
 def _not_at_rest(target: Target, reason: str) -> NotAtRestError:

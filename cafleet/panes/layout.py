@@ -17,7 +17,7 @@ from cafleet.panes.script import pane_gone
 COMFORTABLE = (80, 15)
 
 
-class Place(msgspec.Struct, frozen=True, kw_only=True):
+class Position(msgspec.Struct, frozen=True, kw_only=True):
     """The command that opens the pane, its target, where the pane is right after it (a target as
     well), and the commands that then arrange the window."""
 
@@ -27,7 +27,7 @@ class Place(msgspec.Struct, frozen=True, kw_only=True):
     arrangement: tuple[tuple[str, ...], ...] = ()
 
 
-def choose(spots: Sequence[Spot], beside: str, *, fleet: str, name: str) -> Place:
+def choose(spots: Sequence[Spot], beside: str, *, fleet: str, name: str) -> Position:
     """The place of a fleet's next pane; ``fleet`` is what the fleet's tags begin with.
 
     ``name`` is given to a window that has to be made.
@@ -50,11 +50,11 @@ def choose(spots: Sequence[Spot], beside: str, *, fleet: str, name: str) -> Plac
             return _divide("-v", tallest(panes), arrangement=(tiled(window),))
     # After the last window, so that it is the last one itself.
     end = f"{here.session_id}:{{end}}"
-    return Place(command=("new-window", "-a", "-n", name), target=end, opened=end)
+    return Position(command=("new-window", "-a", "-n", name), target=end, opened=end)
 
 
-def _divide(direction: str, spot: Spot, *, arrangement: tuple[tuple[str, ...], ...]) -> Place:
-    return Place(
+def _divide(direction: str, spot: Spot, *, arrangement: tuple[tuple[str, ...], ...]) -> Position:
+    return Position(
         command=("split-window", direction),
         target=spot.pane,
         opened=f"{spot.window}.{spot.index + 1}",
@@ -120,7 +120,7 @@ def tiles_are_enough(panes: Sequence[Spot], size: tuple[int, int]) -> bool:
     return width >= size[0] and height >= size[1]
 
 
-def _beside_main(panes: Sequence[Spot]) -> Place:
+def _beside_main(panes: Sequence[Spot]) -> Position:
     main, members = panes[0], panes[1:]
     arrangement = beside_main(main)
     if not members:

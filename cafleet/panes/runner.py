@@ -22,7 +22,7 @@ _UNREACHABLE = ("no server running on", "error connecting to", "lost server", "s
 _CALLER = (b"TMUX", b"TMUX_PANE", *(name.encode() for name in IDENTITY))
 
 
-class Answer(msgspec.Struct, frozen=True, kw_only=True):
+class CommandResult(msgspec.Struct, frozen=True, kw_only=True):
     """What tmux said; ``err`` is one line, without control characters."""
 
     status: int
@@ -36,7 +36,7 @@ def run(
     stdin: bytes = b"",
     limit: float = LIMIT,
     cwd: str | None = None,
-) -> Answer:
+) -> CommandResult:
     """Have the server at ``socket`` carry out the commands, one after the other up to a failure.
 
     The status of the answer is the caller's to judge. ``cwd`` is the folder tmux is started in,
@@ -63,7 +63,7 @@ def run(
         raise MultiplexerTimeoutError(
             f"tmux was ended by signal {-status} before it had answered; try again"
         )
-    answer = Answer(
+    answer = CommandResult(
         status=status,
         out=out.decode("utf-8", "replace"),
         err=one_line(err.decode("utf-8", "replace")),

@@ -10,7 +10,7 @@ from libtmux import Server
 from libtmux.common import tmux_cmd
 
 from cafleet.errors import MultiplexerTimeoutError
-from cafleet.panes.runner import Answer, run
+from cafleet.panes.runner import CommandResult, run
 
 
 class LimitedServer(Server):
@@ -50,7 +50,7 @@ class LimitedServer(Server):
         words = [cmd, *aim, *(str(arg) for arg in args)]
         return _Finished(words, self.chain(words))
 
-    def chain(self, *commands: Sequence[str]) -> Answer:
+    def chain(self, *commands: Sequence[str]) -> CommandResult:
         """Run commands in one call, one after the other up to a failure.
 
         Raises:
@@ -62,7 +62,7 @@ class LimitedServer(Server):
 class _Finished(tmux_cmd):
     """The result of a command in libtmux's form."""
 
-    def __init__(self, words: list[str], answer: Answer) -> None:
+    def __init__(self, words: list[str], answer: CommandResult) -> None:
         # Not the base's __init__, which would run tmux itself.
         self.cmd = ["tmux", *words]
         self.returncode = answer.status

@@ -13,7 +13,7 @@ from cafleet.panes.command import ARGV_LIMIT_BYTES, command_bytes, started, vari
 from cafleet.panes.control import kill
 from cafleet.panes.identity import CREATING_OPTION, PaneTag
 from cafleet.panes.interface import SMALLEST, NewPane, SplitError
-from cafleet.panes.layout import Place, choose
+from cafleet.panes.layout import Position, choose
 from cafleet.panes.locks import layout_lock
 from cafleet.panes.pictures import TAG_OPTION
 from cafleet.panes.runner import run, signals_held
@@ -53,7 +53,7 @@ def open_pane(
     server = LimitedServer(socket, limit=limit, cwd=cwd)
     options = _options(tag, creating=creating)
     pane: str | None = None
-    place: Place | None = None
+    place: Position | None = None
     try:
         # Until the pane is tagged and has its place nobody else can count with it.
         with layout_lock(socket, limit=server.left()):
@@ -92,7 +92,7 @@ def _check(argv: Sequence[str], env: Mapping[str, str], cwd: str, tag: PaneTag) 
 
 def _open(
     server: LimitedServer,
-    place: Place,
+    place: Position,
     env: Mapping[str, str],
     argv: Sequence[str],
     options: Mapping[str, str],
@@ -147,7 +147,7 @@ def _set(pane: str, options: Mapping[str, str]) -> list[list[str]]:
 
 
 def _furnish(
-    server: LimitedServer, pane: str, place: Place, options: Mapping[str, str], title: str
+    server: LimitedServer, pane: str, place: Position, options: Mapping[str, str], title: str
 ) -> None:
     """Give the pane its options and its title, and arrange its window.
 
@@ -188,7 +188,7 @@ def _settled(server: LimitedServer, pane: str, tag: PaneTag, program: str) -> Ne
     )
 
 
-def _closed_after(error: MultiplexerError, socket: str, pane: str, place: Place) -> SplitError:
+def _closed_after(error: MultiplexerError, socket: str, pane: str, place: Position) -> SplitError:
     closed = _close(socket, pane, place)
     failure = SplitError(error.message, pane=pane, closed=closed)
     if not closed:
@@ -196,7 +196,7 @@ def _closed_after(error: MultiplexerError, socket: str, pane: str, place: Place)
     return failure
 
 
-def _close(socket: str, pane: str, place: Place) -> bool:
+def _close(socket: str, pane: str, place: Position) -> bool:
     """Close the pane and give its room back as the layout has it; whether it is gone for certain."""
     with signals_held():
         try:

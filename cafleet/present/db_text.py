@@ -11,7 +11,7 @@ from cafleet.present.visible import visible
 from cafleet.present.wire import CheckWire, ParameterWire, QueryWire
 
 if TYPE_CHECKING:
-    from cafleet.operations.upkeep import ExplainedQuery
+    from cafleet.operations.database_tools import ExplainedQuery
     from cafleet.store.contracts import Contract
 
 _COLUMNS = ("NAME", "FILE", "PARAMS", "RECORD", "PLAN")

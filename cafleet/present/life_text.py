@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from cafleet.operations.prospects import Prospect
+from cafleet.operations.outlook import Outlook
 from cafleet.present.visible import visible
 from cafleet.records import TEXT_UNSHOWN, DeliveryState, MessageRecord, MessageType, ScreenState
 
@@ -70,14 +70,14 @@ _HELD = {
 }
 
 
-def life_line(prospect: Prospect) -> str:
+def life_line(outlook: Outlook) -> str:
     """State, reason and time on the first line, then what would change it, then the changes."""
-    line = prospect.line
+    line = outlook.line
     reason = "" if line.reason is None else f" ({visible(line.reason)})"
     state = f"{line.state.value}{reason} since {visible(line.since)}"
     rows = [
         f"message {line.message_id} to member {line.to_member_id}: {state}",
-        _next(prospect),
+        _next(outlook),
     ]
     for event in line.events:
         told = dict.fromkeys(text for text in (event.reason, event.evidence) if text)
@@ -86,41 +86,41 @@ def life_line(prospect: Prospect) -> str:
     return "\n".join(rows)
 
 
-def told(message: MessageRecord, lines: Sequence[Prospect]) -> str:
+def told(message: MessageRecord, lines: Sequence[Outlook]) -> str:
     """The life line of a message; of each delivery of a broadcast, a blank line between."""
     if message.type is MessageType.BROADCAST_SUMMARY and not lines:
         return f"broadcast {message.message_id} had no recipients."
     return "\n\n".join(life_line(line) for line in lines)
 
 
-def _next(prospect: Prospect) -> str:
-    courier = _NO_COURIER if prospect.lacks_courier else ""
-    return (courier + _advice(prospect)).format(
-        fleet=prospect.fleet_id,
-        member=prospect.line.to_member_id,
-        lock_file=visible(prospect.lock_file or ""),
-        removal=prospect.removal,
+def _next(outlook: Outlook) -> str:
+    courier = _NO_COURIER if outlook.lacks_courier else ""
+    return (courier + _advice(outlook)).format(
+        fleet=outlook.fleet_id,
+        member=outlook.line.to_member_id,
+        lock_file=visible(outlook.lock_file or ""),
+        removal=outlook.removal,
     )
 
 
-def _advice(prospect: Prospect) -> str:
-    line = prospect.line
-    if prospect.has_left and line.state is not DeliveryState.SEEN:
+def _advice(outlook: Outlook) -> str:
+    line = outlook.line
+    if outlook.has_left and line.state is not DeliveryState.SEEN:
         return _LEFT
-    if line.state is DeliveryState.UNSURE and prospect.is_gone:
+    if line.state is DeliveryState.UNSURE and outlook.is_gone:
         return _UNSURE_GONE
     if line.state is DeliveryState.HELD:
-        return _held(prospect)
+        return _held(outlook)
     return _NEXT[line.state]
 
 
-def _held(prospect: Prospect) -> str:
-    if prospect.lock_file is not None:
+def _held(outlook: Outlook) -> str:
+    if outlook.lock_file is not None:
         return _LOCKED
-    if prospect.line.reason == TEXT_UNSHOWN:
+    if outlook.line.reason == TEXT_UNSHOWN:
         return _UNSHOWN
-    looked = (prospect.line.reason or "").partition(":")[0]
-    if looked == ScreenState.WORKING and prospect.urgent:
+    looked = (outlook.line.reason or "").partition(":")[0]
+    if looked == ScreenState.WORKING and outlook.urgent:
         return _URGENT
     for state, sentence in _HELD.items():
         if state.value == looked:

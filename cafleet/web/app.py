@@ -24,14 +24,14 @@ from cafleet.errors import (
     UsageError,
 )
 from cafleet.store.guard import open_database
-from cafleet.web.answers import Answers, Question
 from cafleet.web.changes import Changes
+from cafleet.web.database_watch import DatabaseWatch
 from cafleet.web.endpoints import ENDPOINTS, Endpoint
 from cafleet.web.guard import Guard
 from cafleet.web.replies import has_already, json_reply, refusal
 from cafleet.web.requests import Call, read_call
+from cafleet.web.response_cache import CacheKey, ResponseCache
 from cafleet.web.shipped import Page
-from cafleet.web.watch import Watch
 
 # The first that fits; what fits none is the server's own fault.
 _STATUSES: list[tuple[type[CafleetError], int]] = [
@@ -43,17 +43,16 @@ _STATUSES: list[tuple[type[CafleetError], int]] = [
 ]
 
 
-def build(database: str, *, watch: Watch, changes: Changes, host: str, is_local: bool) -> ASGIApp:
+def build(
+    database: str, *, watch: DatabaseWatch, changes: Changes, host: str, is_local: bool
+) -> ASGIApp:
     """The application on a database file.
 
     ``host`` is where the server listens, ``is_local`` whether it is reached from this machine alone.
     """
-    answers = Answers(watch)
+    cache = ResponseCache(watch)
     routes = [
-        *(
-            Route(path, _Resource(database, answers, methods))
-            for path, methods in ENDPOINTS.items()
-        ),
+        *(Route(path, _Resource(database, cache, methods)) for path, methods in ENDPOINTS.items()),
         Route("/api/changes", changes),
         Route("/{path:path}", Page(is_local=is_local)),
     ]
@@ -68,9 +67,11 @@ def build(database: str, *, watch: Watch, changes: Changes, host: str, is_local:
 class _Resource:
     """One path of the API."""
 
-    def __init__(self, database: str, answers: Answers, methods: Mapping[str, Endpoint]) -> None:
+    def __init__(
+        self, database: str, cache: ResponseCache, methods: Mapping[str, Endpoint]
+    ) -> None:
         self._database = database
-        self._answers = answers
+        self._cache = cache
         self._methods = dict(methods)
         if "GET" in methods:
             self._methods["HEAD"] = methods["GET"]
@@ -91,8 +92,8 @@ class _Resource:
     async def _read(self, request: Request, endpoint: Endpoint, call: Call) -> Response:
         """A kept answer where there is one, and only what the client does not have yet."""
         scope = request.scope
-        answer = await self._answers.get(
-            lambda: Question(
+        answer = await self._cache.get(
+            lambda: CacheKey(
                 path=scope["path"],
                 query=scope["query_string"],
                 fleet_id=call.fleet_id,

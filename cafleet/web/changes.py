@@ -9,7 +9,7 @@ from starlette.exceptions import HTTPException
 from starlette.responses import Response, StreamingResponse
 from starlette.types import Receive, Scope, Send
 
-from cafleet.web.watch import Watch
+from cafleet.web.database_watch import DatabaseWatch
 
 LOOK_SECONDS = 0.25
 # A stream in which nothing happens says so, which shows a client that is gone.
@@ -22,7 +22,7 @@ class Changes:
     It is begun and ended in the event loop whose streams it serves.
     """
 
-    def __init__(self, watch: Watch, *, most: int) -> None:
+    def __init__(self, watch: DatabaseWatch, *, most: int) -> None:
         self._watch = watch
         self._most = most
         self._streams = 0

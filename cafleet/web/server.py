@@ -19,8 +19,8 @@ from cafleet.store.guard import open_database
 from cafleet.web.app import build
 from cafleet.web.changes import Changes
 from cafleet.web.connections import Connection, Limits
+from cafleet.web.database_watch import DatabaseWatch
 from cafleet.web.listening import accept, is_loopback, listen
-from cafleet.web.watch import Watch
 
 # So long after a signal the server cuts off every connection, and later every task that is left.
 _GRACE_SECONDS = 1
@@ -87,7 +87,7 @@ def serve(
             "every message and sends as any member; without --host it listens on 127.0.0.1 alone"
         )
     logging.basicConfig(level=logging.ERROR, handlers=[_OncePerMinute()])
-    watch = Watch(database)
+    watch = DatabaseWatch(database)
     changes = Changes(watch, most=(limits.connections + 1) // 2)
     config = uvicorn.Config(
         build(database, watch=watch, changes=changes, host=host, is_local=is_local),

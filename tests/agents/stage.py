@@ -12,7 +12,7 @@ from pathlib import Path
 
 from cafleet.agents.judge import judge
 from cafleet.broker import fleets, members
-from cafleet.courier.looking import Target, target_of
+from cafleet.courier.observing import Target, target_of
 from cafleet.records import CodingAgent, ScreenState
 from cafleet.screens import Look
 from cafleet.store.connection import connect

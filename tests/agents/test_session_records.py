@@ -7,7 +7,7 @@ import sqlite3
 import pytest
 
 from cafleet.agents.sessions import Activity, Session, opencode
-from cafleet.courier.looking import Sight, Target, look_at
+from cafleet.courier.observing import Observation, Target, look_at
 from cafleet.courier.session_witness import SessionWitness, find_session, has_submitted
 from cafleet.panes import Multiplexer, multiplexer
 from cafleet.records import CodingAgent, ScreenState
@@ -18,7 +18,7 @@ from tests.harness.waiting import wait_for
 pytestmark = pytest.mark.agents
 
 
-def seen(stage: Stage, member: Member) -> tuple[Multiplexer, Target, Sight]:
+def seen(stage: Stage, member: Member) -> tuple[Multiplexer, Target, Observation]:
     target = stage.target(member)
     mux = multiplexer(target.backend, target.socket)
     return mux, target, look_at(mux, [target])[target.pane]
@@ -32,8 +32,8 @@ def session_of(stage: Stage, member: Member) -> Session:
             if session is not None and session.submitted[0].startswith(member.opening):
                 return session
         raise AssertionError("there is no session of the member")
-    _, _, sight = seen(stage, member)
-    found = find_session(stage.agent, sight.processes)
+    _, _, observation = seen(stage, member)
+    found = find_session(stage.agent, observation.processes)
     assert found is not None
     return found.session
 
@@ -48,22 +48,22 @@ def test_what_was_submitted_is_in_the_record(stage: Stage, member: Member) -> No
     assert ours[0].endswith("pomegranate") or ours[0].endswith("pomegranate ")
     assert [turn.role for turn in session.turns[-2:]] == ["user", "assistant"]
     assert session.turns[-1].text == "Understood."
-    _, _, sight = seen(stage, member)
+    _, _, observation = seen(stage, member)
     assert has_submitted(
-        stage.agent, sight.processes, f"{sent.head}\nremember the word pomegranate "
+        stage.agent, observation.processes, f"{sent.head}\nremember the word pomegranate "
     )
-    assert not has_submitted(stage.agent, sight.processes, f"{sent.head}\nremember the word")
+    assert not has_submitted(stage.agent, observation.processes, f"{sent.head}\nremember the word")
 
 
 def test_a_turn_that_runs_is_work_and_one_that_ended_is_not(stage: Stage, member: Member) -> None:
     if stage.agent is not CodingAgent.OPENCODE:
-        _, target, sight = seen(stage, member)
-        assert SessionWitness()(target, sight) is None
+        _, target, observation = seen(stage, member)
+        assert SessionWitness()(target, observation) is None
     with at_work(stage, member):
         assert session_of(stage, member).activity is Activity.WORKING
         if stage.agent is not CodingAgent.OPENCODE:
-            _, target, sight = seen(stage, member)
-            assert SessionWitness()(target, sight) is ScreenState.WORKING
+            _, target, observation = seen(stage, member)
+            assert SessionWitness()(target, observation) is ScreenState.WORKING
     stage.wait_for_rest(member)
     wait_for(
         lambda: session_of(stage, member).activity is Activity.IDLE, "the record shows the end"

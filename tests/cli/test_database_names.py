@@ -13,7 +13,7 @@ import pytest
 from cafleet import clock, settings
 from cafleet.courier.process_lock import ProcessLock, loop_lock_path
 from cafleet.errors import SettingError
-from cafleet.operations.opening import prompt_file
+from cafleet.operations.agent_start import prompt_file
 from tests.harness.program import Program, assert_refused
 from tests.harness.registry import Registry
 from tests.harness.traces import trace

@@ -20,7 +20,7 @@ import pytest
 from cafleet.broker import messages
 from cafleet.clock import utc_now
 from cafleet.errors import DatabaseError
-from cafleet.operations.upkeep import check
+from cafleet.operations.database_tools import check
 from cafleet.store.connection import connect
 from tests.harness.database import Database
 from tests.harness.program import CAFLEET, Program, assert_refused

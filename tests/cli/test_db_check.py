@@ -15,7 +15,7 @@ import pytest
 from cafleet.broker import messages
 from cafleet.broker.consistency import row_faults
 from cafleet.clock import utc_now
-from cafleet.operations.upkeep import MOST_OF_A_KIND, check
+from cafleet.operations.database_tools import MOST_OF_A_KIND, check
 from cafleet.store.files import query_file, query_namespaces, schema_path
 from tests.harness.database import Database
 from tests.harness.program import Program, assert_refused

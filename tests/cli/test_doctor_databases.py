@@ -16,7 +16,7 @@ from typing import Any
 
 import pytest
 
-from cafleet.operations.upkeep import check
+from cafleet.operations.database_tools import check
 from cafleet.store import queries
 from cafleet.store.mounts import network_file_system
 from tests.harness.database import Database

@@ -14,8 +14,8 @@ import pytest
 
 from cafleet.broker.importing import import_fleets
 from cafleet.errors import CafleetError, RefusedError
+from cafleet.operations.database_tools import check
 from cafleet.operations.importing import import_database
-from cafleet.operations.upkeep import check
 from cafleet.store.connection import connect
 from tests.harness.program import Program, assert_refused
 from tests.harness.registry import Registry

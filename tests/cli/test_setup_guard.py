@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from cafleet import __version__
-from cafleet.operations.upkeep import check
+from cafleet.operations.database_tools import check
 from cafleet.store import queries
 from tests.harness.program import Program, assert_refused
 from tests.harness.registry import THEN, Registry

@@ -143,7 +143,7 @@ def quoted(scene: Scene, rng: random.Random) -> Scene | None:
 
 
 def rows_cut(scene: Scene, rng: random.Random) -> Scene | None:
-    """Rows at the top are out of sight; what ends the transcript stays."""
+    """Rows at the top are out of observation; what ends the transcript stays."""
     most = min(scene.end, scene.rows - 12)
     if most < 1:
         return None

@@ -14,8 +14,8 @@ from pathlib import Path
 import pytest
 
 from cafleet.errors import CafleetError
+from cafleet.operations.database_tools import check
 from cafleet.operations.setup import install_assets
-from cafleet.operations.upkeep import check
 from cafleet.records import CodingAgent
 from cafleet.store.guard import open_database
 from cafleet.store.inspection import inspect

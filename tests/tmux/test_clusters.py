@@ -7,7 +7,7 @@ from itertools import product
 
 import pytest
 
-from cafleet.agents.echo import compact, holds_only
+from cafleet.agents.own_text import compact, holds_only
 from cafleet.courier.payloads import flattened
 from cafleet.records import CodingAgent, ScreenState
 from cafleet.screens import Look

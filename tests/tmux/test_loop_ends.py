@@ -11,8 +11,8 @@ from pathlib import Path
 
 import pytest
 
-from cafleet.courier import loop as loop_module
-from cafleet.courier.loop import LoopEndedError, _Place
+from cafleet.courier import process as loop_module
+from cafleet.courier.process import LoopEndedError, _Place
 from cafleet.courier.reports import Reports
 from cafleet.store.guard import open_database
 from tests.harness.crew import CrewMaker

@@ -24,7 +24,7 @@ from cafleet.store import Connection
 from cafleet.store.rows import DeliveryRow
 
 
-class Prospect(msgspec.Struct, frozen=True, kw_only=True):
+class Outlook(msgspec.Struct, frozen=True, kw_only=True):
     """``lacks_courier``: the notice is owed, and no loop runs that would type it. ``is_gone``: the
     recipient's pane was gone when it was last looked at. ``lock_file`` is that of the pane, where
     another process keeps the courier from typing. ``removal``: how the recipient is taken out."""
@@ -39,21 +39,21 @@ class Prospect(msgspec.Struct, frozen=True, kw_only=True):
     removal: str
 
 
-def prospects(conn: Connection, *, lines: Sequence[LifeLine]) -> list[Prospect]:
+def outlooks(conn: Connection, *, lines: Sequence[LifeLine]) -> list[Outlook]:
     """Some deliveries of one fleet, ids ascending, with what decides how it goes on with them."""
     rows = deliveries.standing(conn, message_ids=[line.message_id for line in lines])
     unserved = any(line.state in OWED for line in lines) and not is_running(
         conn, database=settings.database_path(), fleet_id=rows[0].fleet_id
     )
     return [
-        _prospect(conn, line, row, unserved=unserved) for line, row in zip(lines, rows, strict=True)
+        _outlook(conn, line, row, unserved=unserved) for line, row in zip(lines, rows, strict=True)
     ]
 
 
-def _prospect(conn: Connection, line: LifeLine, row: DeliveryRow, *, unserved: bool) -> Prospect:
+def _outlook(conn: Connection, line: LifeLine, row: DeliveryRow, *, unserved: bool) -> Outlook:
     recipient = members.find(conn, member_id=line.to_member_id)
     ended_gone = (line.reason or "").partition(":")[0] == ScreenState.GONE
-    return Prospect(
+    return Outlook(
         line=line,
         fleet_id=row.fleet_id,
         urgent=bool(row.urgent),

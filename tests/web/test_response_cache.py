@@ -18,8 +18,8 @@ import pytest
 
 from cafleet.courier.process_lock import ProcessLock, loop_lock_path
 from cafleet.errors import IntegrityError
-from cafleet.web.answers import MOST_BYTES, Answers, Question
-from cafleet.web.watch import Watch
+from cafleet.web.database_watch import Watch
+from cafleet.web.response_cache import MOST_BYTES, Answers, Question
 from tests.harness.program import Program
 from tests.harness.registry import Registry
 from tests.harness.web import Reply, WebServer

@@ -14,10 +14,10 @@ from typing import Self
 from cafleet import __version__, clock
 from cafleet.broker import fleets, monitor
 from cafleet.broker.monitor import Claim
+from cafleet.courier.delivery_thread import DeliveryThread
 from cafleet.courier.process_lock import ProcessLock, loop_lock_path
 from cafleet.courier.reports import Reports
 from cafleet.courier.starting import is_server_listening, require_server
-from cafleet.courier.worker import Worker
 from cafleet.errors import (
     CafleetError,
     DatabaseError,
@@ -55,7 +55,7 @@ class ReplacedError(LoopEndedError):
     """Another database is where the loop's own was; to write to the old one would damage it."""
 
 
-class Loop:
+class Courier:
     """One fleet's loop in this process; ``now`` can be set by tests.
 
     ``unless_stopped`` is for whoever starts it unasked.
@@ -103,8 +103,10 @@ class Loop:
             self._reports.started(
                 f"monitor loop started (fleet {self._fleet_id}, tick {tick}s, pid {self._pid})"
             )
-            self._worker = Worker(self._database, self._claim, self._reports, now=self._now)
-            self._worker.start()
+            self._delivery = DeliveryThread(
+                self._database, self._claim, self._reports, now=self._now
+            )
+            self._delivery.start()
             try:
                 ended = self._serve(conn)
             except BaseException as failure:
@@ -168,7 +170,7 @@ class Loop:
         version = data_version(conn)
         ticking = now >= self._next_tick
         if version != self._seen_version:
-            self._worker.tell_news()
+            self._delivery.tell_news()
         elif not ticking:
             return None
         check_schema(conn, self._database)
@@ -182,7 +184,7 @@ class Loop:
             return "it was stopped"
         if ticking:
             if monitor.wake_due(row, now=self._now()) is not None:
-                self._worker.ask_for_wake()
+                self._delivery.ask_for_wake()
             self._next_tick = now + min(max(1, row.tick_seconds), _LONGEST_TICK)
         self._reports.mended("database")
         return None
@@ -191,7 +193,7 @@ class Loop:
         self._place.check(conn)
         # One that took over from a stopped process gets the lock when that process ends.
         self._lock.acquire()
-        if not self._worker.is_alive():
+        if not self._delivery.is_alive():
             raise LoopEndedError("the courier has failed; run the loop again, and report the fault")
 
     def _own_row(self, conn: Connection) -> MonitorRuntime:
@@ -220,7 +222,7 @@ class Loop:
                 raise
             failure.add_remains(f"fleet {self._fleet_id} is still claimed: {error}")
         finally:
-            self._worker.stop(_FINISHING_SECONDS)
+            self._delivery.stop(_FINISHING_SECONDS)
             self._lock.release()
 
 

@@ -9,11 +9,11 @@ from contextlib import contextmanager
 from cafleet.errors import CafleetError
 
 
-class HaltedError(CafleetError):
+class ShutdownError(CafleetError):
     """The loop ends, so nothing more is begun. Never shown."""
 
 
-class Halt:
+class Shutdown:
     """Shared by all threads that touch panes. Those that look are let go in the middle of it; a text
     that was begun gets time for its Enter and its proof."""
 
@@ -26,7 +26,7 @@ class Halt:
         """Sleep where nothing has been typed yet.
 
         Raises:
-            HaltedError: it was ended meanwhile.
+            ShutdownError: it was ended meanwhile.
         """
         with self._changed:
             self._changed.wait_for(lambda: self._halted, seconds)
@@ -37,7 +37,7 @@ class Halt:
         """For as long as the block lasts, the end waits for it.
 
         Raises:
-            HaltedError: it was ended before.
+            ShutdownError: it was ended before.
         """
         with self._changed:
             self._refuse_if_halted()
@@ -51,7 +51,7 @@ class Halt:
 
     def _refuse_if_halted(self) -> None:
         if self._halted:
-            raise HaltedError("the loop ends; run it again")
+            raise ShutdownError("the loop ends; run it again")
 
     def end(self, seconds: float) -> None:
         """Let nothing more begin, and wait so long at most for what is being typed."""

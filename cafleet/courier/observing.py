@@ -34,7 +34,7 @@ class Target(msgspec.Struct, frozen=True, kw_only=True):
     tag: PaneTag
 
 
-class Sight(msgspec.Struct, frozen=True, kw_only=True):
+class Observation(msgspec.Struct, frozen=True, kw_only=True):
     """What was seen. ``picture`` is null where there is no such pane, ``unreachable`` says that
     nobody could look, ``unanswered`` that it is since the server did not answer in time.
     ``processes`` are those of the agent, as far as they can be seen in the pane's foreground."""
@@ -57,7 +57,7 @@ class Sight(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def owed_state(self) -> DeliveryState:
-        """What a notice is that cannot be typed because of this sight."""
+        """What a notice is that cannot be typed because of this observation."""
         if self.unreachable or self.look.state is ScreenState.GONE:
             return DeliveryState.UNREACHABLE
         return DeliveryState.HELD
@@ -88,18 +88,18 @@ def target_of(member: MemberRecord, database_id: str) -> Target | None:
 class Witness(Protocol):
     """Who knows of an agent what its screen may not show."""
 
-    def __call__(self, target: Target, sight: Sight, /) -> ScreenState | None:
+    def __call__(self, target: Target, observation: Observation, /) -> ScreenState | None:
         """*Working* or *awaiting* where that is known, else ``None``. Never raises."""
 
 
-def no_witness(_: Target, __: Sight) -> ScreenState | None:
+def no_witness(_: Target, __: Observation) -> ScreenState | None:
     """Nobody but the screen is asked."""
     return None
 
 
 def look_at(
     mux: Multiplexer, targets: Sequence[Target], *, witness: Witness = no_witness
-) -> dict[str, Sight]:
+) -> dict[str, Observation]:
     """One picture of each pane, judged; by pane id.
 
     What is judged as rest is shown to the ``witness``, whose word can only make it something else.
@@ -118,23 +118,23 @@ def look_at(
     }
 
 
-def _looked(mux: Multiplexer, targets: Sequence[Target]) -> dict[str, Sight]:
+def _looked(mux: Multiplexer, targets: Sequence[Target]) -> dict[str, Observation]:
     pictures = mux.pictures([target.pane for target in targets])
     return {target.pane: _sight(target, pictures[target.pane]) for target in targets}
 
 
-def _may_be_no_shell(sight: Sight) -> bool:
-    is_shell = sight.look.state is ScreenState.SHELL
-    return is_shell and sight.picture is not None and sight.picture.foreground is None
+def _may_be_no_shell(observation: Observation) -> bool:
+    is_shell = observation.look.state is ScreenState.SHELL
+    return is_shell and observation.picture is not None and observation.picture.foreground is None
 
 
-def _heard(target: Target, sight: Sight, said: ScreenState | None) -> Sight:
+def _heard(target: Target, observation: Observation, said: ScreenState | None) -> Observation:
     """A pane at rest, after a witness was heard."""
     if said not in (ScreenState.WORKING, ScreenState.AWAITING):
-        return sight
+        return observation
     cue = f"the screen looks at rest, but the session record of {target.agent} says otherwise"
-    look = msgspec.structs.replace(sight.look, state=said, cue=cue)
-    return msgspec.structs.replace(sight, look=look)
+    look = msgspec.structs.replace(observation.look, state=said, cue=cue)
+    return msgspec.structs.replace(observation, look=look)
 
 
 def look_for_rest(
@@ -143,7 +143,7 @@ def look_for_rest(
     *,
     sleep: Callable[[float], None] = time.sleep,
     witness: Witness = no_witness,
-) -> dict[str, Sight]:
+) -> dict[str, Observation]:
     """The same, where *rest* means that a second picture a moment later agrees."""
     seen = look_at(mux, targets, witness=witness)
     resting = [target for target in targets if is_at_rest(seen[target.pane])]
@@ -155,7 +155,7 @@ def look_for_rest(
     return seen
 
 
-def _agreed(first: Sight, second: Sight) -> Sight:
+def _agreed(first: Observation, second: Observation) -> Observation:
     """The second of two looks, at rest only if the same processes were seen both times."""
     if not is_at_rest(second) or first.processes == second.processes:
         return second
@@ -163,15 +163,15 @@ def _agreed(first: Sight, second: Sight) -> Sight:
     return msgspec.structs.replace(second, look=look)
 
 
-def is_at_rest(sight: Sight) -> bool:
-    return sight.look.state is ScreenState.REST
+def is_at_rest(observation: Observation) -> bool:
+    return observation.look.state is ScreenState.REST
 
 
-def _sight(target: Target, picture: Picture | MultiplexerError) -> Sight:
+def _sight(target: Target, picture: Picture | MultiplexerError) -> Observation:
     if isinstance(picture, PaneGoneError):
         return _gone("the pane does not exist any more")
     if isinstance(picture, MultiplexerError):
-        return Sight(
+        return Observation(
             look=Look(state=ScreenState.UNKNOWN, cue=str(picture)),
             unreachable=True,
             unanswered=isinstance(picture, MultiplexerTimeoutError),
@@ -185,7 +185,7 @@ def _sight(target: Target, picture: Picture | MultiplexerError) -> Sight:
     ):
         return _gone("the pane is another's now")
     cues = current_cues(target.agent)
-    return Sight(
+    return Observation(
         look=_judged(picture, target.agent, cues),
         picture=picture,
         processes=of_agent(picture.foreground or (), cues),
@@ -198,13 +198,13 @@ def _judged(picture: Picture, agent: CodingAgent, cues: Cues) -> Look:
     return judge(picture, agent, cues=cues)
 
 
-def _gone(cue: str) -> Sight:
-    return Sight(look=Look(state=ScreenState.GONE, cue=cue))
+def _gone(cue: str) -> Observation:
+    return Observation(look=Look(state=ScreenState.GONE, cue=cue))
 
 
-def moved(target: Target, sight: Sight) -> tuple[str, str] | None:
+def moved(target: Target, observation: Observation) -> tuple[str, str] | None:
     """The session and window that a pane was moved to, or ``None`` if it is where it was."""
-    picture = sight.picture
+    picture = observation.picture
     if picture is None or (picture.session, picture.window) == (target.session, target.window):
         return None
     return picture.session, picture.window

@@ -14,7 +14,7 @@ from cafleet.operations.placeholders import fill
 from cafleet.panes import ARGV_LIMIT_BYTES, Multiplexer, NewPane, PaneTag, command_bytes
 
 
-class Opening(msgspec.Struct, frozen=True, kw_only=True):
+class AgentStart(msgspec.Struct, frozen=True, kw_only=True):
     """Who is to be started and how; ``prompt`` still has its placeholders. ``cwd`` is where, by default
     the current folder."""
 
@@ -30,14 +30,14 @@ class Opening(msgspec.Struct, frozen=True, kw_only=True):
     cwd: str | None = None
 
 
-class Handover:
+class PaneOpening:
     """One pane that is being opened, and what must go again if it fails."""
 
     def __init__(
-        self, mux: Multiplexer, opening: Opening, tag: PaneTag, *, director_member_id: int
+        self, mux: Multiplexer, start: AgentStart, tag: PaneTag, *, director_member_id: int
     ) -> None:
         self._mux = mux
-        self._opening = opening
+        self._start = start
         self._tag = tag
         self._director_member_id = director_member_id
         self._database = settings.database_path()
@@ -50,21 +50,21 @@ class Handover:
             UsageError: the prompt has a broken or unknown placeholder.
             MultiplexerError: there is no pane; says what is left of it.
         """
-        prompt = fill(self._opening.prompt, self._values())
-        cwd = self._opening.cwd or _current_folder()
+        prompt = fill(self._start.prompt, self._values())
+        cwd = self._start.cwd or _current_folder()
         request = self._request(prompt, readable_file=None)
-        env = {**self._environment(), **self._opening.agent.variables(request)}
-        argv = self._opening.agent.argv(request)
+        env = {**self._environment(), **self._start.agent.variables(request)}
+        argv = self._start.agent.argv(request)
         if command_bytes(argv, env, cwd) > ARGV_LIMIT_BYTES:
             path = self._write(prompt)
             task = f"Read the file {path} now: it is your whole task. Then do what it says."
-            argv = self._opening.agent.argv(self._request(task, readable_file=path))
+            argv = self._start.agent.argv(self._request(task, readable_file=path))
         self.pane = self._mux.split(
             beside,
             env=env,
             argv=argv,
             tag=self._tag,
-            title=f"{self._opening.display_name} (member {self._tag.member_id}, fleet {self._tag.fleet_id})",
+            title=f"{self._start.display_name} (member {self._tag.member_id}, fleet {self._tag.fleet_id})",
             cwd=cwd,
             creating=creating,
             limit=limit,
@@ -91,7 +91,7 @@ class Handover:
             "fleet_id": self._tag.fleet_id,
             "member_id": self._tag.member_id,
             "director_member_id": self._director_member_id,
-            "coding_agent": self._opening.agent.name,
+            "coding_agent": self._start.agent.name,
         }
 
     def _environment(self) -> Mapping[str, str]:
@@ -105,16 +105,16 @@ class Handover:
 
     def _request(self, prompt: str, *, readable_file: str | None) -> SpawnRequest:
         return SpawnRequest(
-            display_name=self._opening.display_name,
+            display_name=self._start.display_name,
             prompt=prompt,
-            model=self._opening.model,
-            effort=self._opening.effort,
-            monitor=self._opening.monitor,
-            permission_mode=self._opening.permission_mode,
-            extra_args=self._opening.agent_args,
+            model=self._start.model,
+            effort=self._start.effort,
+            monitor=self._start.monitor,
+            permission_mode=self._start.permission_mode,
+            extra_args=self._start.agent_args,
             writable_dir=os.path.dirname(self._database),
             readable_file=readable_file,
-            allowed=self._opening.allowed,
+            allowed=self._start.allowed,
         )
 
     def _write(self, prompt: str) -> str:

@@ -7,7 +7,7 @@ from contextlib import closing
 import pytest
 
 from cafleet.broker import fleets, members
-from cafleet.courier.looking import Sight, Target, look_at, look_for_rest, target_of
+from cafleet.courier.observing import Observation, Target, look_at, look_for_rest, target_of
 from cafleet.panes import multiplexer
 from cafleet.records import Backend, ScreenState
 from cafleet.store.connection import connect
@@ -31,16 +31,16 @@ def test_a_witness_can_only_take_rest_away(crew: CrewMaker, said: ScreenState | 
     here = target(crew, seat)
     heard: list[int] = []
 
-    def witness(asked: Target, _: Sight) -> ScreenState | None:
+    def witness(asked: Target, _: Observation) -> ScreenState | None:
         heard.append(asked.member_id)
         return said
 
     vetoes = {ScreenState.WORKING, ScreenState.AWAITING}
     for look in (look_at, look_for_rest):
-        sight = look(mux, [here], witness=witness)[seat.pane]
-        assert sight.look.state is (said if said in vetoes else ScreenState.REST)
-        assert ("session record" in sight.look.cue) == (said in vetoes)
-        assert [process.words[1] for process in sight.processes] == [
+        observation = look(mux, [here], witness=witness)[seat.pane]
+        assert observation.look.state is (said if said in vetoes else ScreenState.REST)
+        assert ("session record" in observation.look.cue) == (said in vetoes)
+        assert [process.words[1] for process in observation.processes] == [
             str(crew.recorders.programs / "claude")
         ]
     assert set(heard) == {seat.member_id}

@@ -14,11 +14,11 @@ from cafleet import clock
 from cafleet.broker import deliveries, monitor
 from cafleet.broker.monitor import Claim, Wake
 from cafleet.courier.delivery_pass import Ending, Pass
-from cafleet.courier.halting import Halt, HaltedError
 from cafleet.courier.reports import Reports
 from cafleet.courier.resettling import Resettler
 from cafleet.courier.schedule import SERVER_SECONDS, Schedule
 from cafleet.courier.session_witness import SessionWitness
+from cafleet.courier.shutdown import Shutdown, ShutdownError
 from cafleet.courier.waking import Waker
 from cafleet.errors import CafleetError
 from cafleet.store import Connection
@@ -34,7 +34,7 @@ _LONGEST_PAUSE = 60.0
 _AFTER_TROUBLE_SECONDS = 1.0
 
 
-class Worker(threading.Thread):
+class DeliveryThread(threading.Thread):
     """Delivers what is owed in one fleet and wakes its monitor, until it is told to stop.
 
     It sleeps until it is told of news, or somebody is due. A pass, in a thread of its own, serves
@@ -56,7 +56,7 @@ class Worker(threading.Thread):
         self._claim = claim
         self._reports = reports
         self._now = now
-        self._halt = Halt()
+        self._halt = Shutdown()
         self._stopping = threading.Event()
         self._news = threading.Event()
         self._wake_wanted = False
@@ -233,7 +233,7 @@ class Worker(threading.Thread):
         try:
             with closing(open_database(self._database)) as conn:
                 work(conn)
-        except HaltedError:
+        except ShutdownError:
             return
         except CafleetError as error:
             self._reports.trouble(subject, f"{subject} failed and is tried again: {error}")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from cafleet.agents.echo import begins_with_end, holds_only
+from cafleet.agents.own_text import begins_with_end, holds_only
 from cafleet.records import CodingAgent, ScreenState
 from cafleet.screens import Look
 

@@ -15,7 +15,7 @@ from cafleet.store.connection import data_version
 from cafleet.store.guard import open_database
 
 
-class Sight(msgspec.Struct, frozen=True, kw_only=True):
+class DatabaseState(msgspec.Struct, frozen=True, kw_only=True):
     """What a look has seen. It equals a later one's unless the database has changed in between, or
     another file has taken its place, or it can be read no more or again."""
 
@@ -24,22 +24,22 @@ class Sight(msgspec.Struct, frozen=True, kw_only=True):
     state: tuple[int, int] | str
 
 
-class Watch:
+class DatabaseWatch:
     """Looks at a database for all tasks of one event loop, in a thread of its own."""
 
     def __init__(self, database: str) -> None:
         self._eye = _Eye(database)
         self._thread = ThreadPoolExecutor(1, thread_name_prefix="watch")
         self._looking = asyncio.Lock()
-        self._next: asyncio.Task[Sight] | None = None
+        self._next: asyncio.Task[DatabaseState] | None = None
 
-    async def look(self) -> Sight:
+    async def look(self) -> DatabaseState:
         """What is there now: the look begins after the call, and is shared with other callers."""
         if self._next is None:
             self._next = asyncio.create_task(self._look())
         return await asyncio.shield(self._next)
 
-    async def _look(self) -> Sight:
+    async def _look(self) -> DatabaseState:
         async with self._looking:
             # Whoever comes once it has begun could miss a commit, and waits for the one after it.
             self._next = None
@@ -61,15 +61,15 @@ class _Eye:
         # The counter begins anew with each connection.
         self._opened = 0
 
-    def look(self) -> Sight:
+    def look(self) -> DatabaseState:
         file = _file_state(self._database)
         if _identity(file) != _identity(self._file):
             self.close()
         self._file = file
         try:
-            return Sight(is_readable=True, file=file, state=self._state())
+            return DatabaseState(is_readable=True, file=file, state=self._state())
         except DatabaseError as error:
-            return Sight(is_readable=False, file=file, state=str(error))
+            return DatabaseState(is_readable=False, file=file, state=str(error))
 
     def _state(self) -> tuple[int, int]:
         if self._conn is not None:

@@ -7,10 +7,10 @@ import time
 
 import pytest
 
-from cafleet.courier.halting import Halt, HaltedError
+from cafleet.courier.shutdown import Shutdown, ShutdownError
 
 
-def typing(halt: Halt, until: threading.Event) -> threading.Thread:
+def typing(halt: Shutdown, until: threading.Event) -> threading.Thread:
     """A thread that has begun to type, and is done ``until`` then."""
     begun = threading.Event()
 
@@ -26,10 +26,10 @@ def typing(halt: Halt, until: threading.Event) -> threading.Thread:
 
 
 def test_whoever_rests_is_let_go_at_once() -> None:
-    halt, let_go = Halt(), threading.Event()
+    halt, let_go = Shutdown(), threading.Event()
 
     def rest() -> None:
-        with pytest.raises(HaltedError):
+        with pytest.raises(ShutdownError):
             halt.rest(1000)
         let_go.set()
 
@@ -41,20 +41,20 @@ def test_whoever_rests_is_let_go_at_once() -> None:
 
 
 def test_the_end_waits_for_what_is_being_typed_and_lets_nothing_begin() -> None:
-    halt, over = Halt(), threading.Event()
+    halt, over = Shutdown(), threading.Event()
     thread = typing(halt, over)
     timer = threading.Timer(0.1, over.set)
     timer.start()
     halt.end(10)
     assert over.is_set()
-    with pytest.raises(HaltedError), halt.typing():
+    with pytest.raises(ShutdownError), halt.typing():
         raise AssertionError("it has begun")
     thread.join()
     timer.join()
 
 
 def test_the_end_does_not_wait_for_ever() -> None:
-    halt, over = Halt(), threading.Event()
+    halt, over = Shutdown(), threading.Event()
     thread = typing(halt, over)
     halt.end(0.05)
     assert thread.is_alive()
@@ -64,5 +64,5 @@ def test_the_end_does_not_wait_for_ever() -> None:
 
 def test_without_an_end_a_rest_is_a_rest() -> None:
     began = time.monotonic()
-    Halt().rest(0.05)
+    Shutdown().rest(0.05)
     assert time.monotonic() - began >= 0.05

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from cafleet.broker import fleets, members
-from cafleet.courier.looking import Sight, Target, target_of
+from cafleet.courier.observing import Observation, Target, target_of
 from cafleet.errors import PaneGoneError, RefusedError
 from cafleet.records import MemberRecord
 from cafleet.store import Connection
@@ -40,7 +40,7 @@ def pane_target(conn: Connection, *, member_id: int) -> Target:
     return target
 
 
-def gone(conn: Connection, target: Target, sight: Sight) -> PaneGoneError:
+def gone(conn: Connection, target: Target, observation: Observation) -> PaneGoneError:
     """The refusal to act on a pane that is gone, or another's.
 
     Raises:
@@ -48,6 +48,6 @@ def gone(conn: Connection, target: Target, sight: Sight) -> PaneGoneError:
     """
     member = members.get(conn, member_id=target.member_id)
     return PaneGoneError(
-        f"pane {target.pane} of member {member.member_id} is gone ({sight.look.cue}); "
+        f"pane {target.pane} of member {member.member_id} is gone ({observation.look.cue}); "
         f"{members.removal(member)}"
     )
