@@ -17,9 +17,9 @@ from cafleet.present.wire import BackupWire, CheckWire
 app = typer.Typer()
 
 # What stands beside the file belongs to it: SQLite would write an old -wal into the copy.
-_RESTORING = """To restore a copy, stop all that uses the database: `cafleet monitor stop FLEET_ID` for
-each fleet (where that is refused, end its process), `cafleet server`, and agents that work. Then
-move the database away together with what lies beside it, put the copy in its place, and check it:
+_RESTORING = """To restore a copy, first stop all that uses the database: `cafleet monitor stop FLEET_ID`
+for each fleet (if that is refused, end the courier's process), `cafleet server`, and the agents. Then
+move the database and the files beside it away, and put the copy in its place:
 
 \b
   db=~/.local/share/cafleet/cafleet.db   # or the path in CAFLEET_DATABASE_URL
@@ -30,8 +30,8 @@ move the database away together with what lies beside it, put the copy in its pl
   cafleet setup
   cafleet db check
 
-`cafleet monitor run FLEET_ID` starts a loop again. To look into a copy without restoring it, give
-its path in CAFLEET_DATABASE_URL."""
+`cafleet monitor run FLEET_ID --detach` starts a courier again. To read a copy without restoring it,
+set CAFLEET_DATABASE_URL to its path."""
 
 Json = Annotated[bool, typer.Option("--json", help="Print one line of JSON.")]
 
@@ -40,11 +40,16 @@ Json = Annotated[bool, typer.Option("--json", help="Print one line of JSON.")]
 def queries(
     name: Annotated[
         str | None,
-        typer.Argument(parser=filled, metavar="NAME", show_default=False, help="One of them."),
+        typer.Argument(
+            parser=filled, metavar="NAME", show_default=False, help="Show this query alone."
+        ),
     ] = None,
     json: Json = False,
 ) -> None:
-    """List what every query promises; one by its NAME, with its SQL and its plan here."""
+    """List the queries and their contracts.
+
+    With NAME, show the SQL of that query and how SQLite runs it on your database.
+    """
     from cafleet.operations import database_tools
 
     with open_registry() as conn:
@@ -58,7 +63,7 @@ def queries(
 
 @app.command("check", cls=Command)
 def check(json: Json = False) -> None:
-    """Look for everything that can be wrong with the database; exit 1 if anything is."""
+    """Check the whole database. Exit 1 if it has a fault."""
     from cafleet.operations import database_tools
 
     path = settings.database_path()
@@ -73,11 +78,13 @@ def check(json: Json = False) -> None:
 def backup(
     path: Annotated[
         str,
-        typer.Argument(parser=filled, metavar="PATH", help="A file that is not there yet."),
+        typer.Argument(
+            parser=filled, metavar="PATH", help="The copy. No file of this name may exist."
+        ),
     ],
     json: Json = False,
 ) -> None:
-    """Copy the database as it is at one moment, while others go on writing."""
+    """Copy the database while the fleets work."""
     from cafleet.operations import database_tools
 
     with open_registry() as conn:

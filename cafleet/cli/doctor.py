@@ -21,12 +21,12 @@ def doctor(
             "--mend",
             parser=filled,
             metavar="PANE",
-            help="Close this one of the orphan panes that the report lists; nothing else is done.",
+            help="Close this orphan pane, which the report lists. Do nothing else.",
         ),
     ] = None,
     json: Annotated[bool, typer.Option("--json", help="Print one line of JSON.")] = False,
 ) -> None:
-    """Report on multiplexer, database and coding agents; exit 1 if there is any issue."""
+    """Check multiplexer, database and agents. Exit 1 if there is an issue."""
     if mend is not None:
         from cafleet.operations.diagnosis import mend_pane
         from cafleet.present.doctor_text import mended

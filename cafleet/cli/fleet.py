@@ -32,7 +32,7 @@ def create(
             "--coding-agent",
             parser=coding_agent,
             metavar="AGENT",
-            help="What runs in this pane: claude, codex or opencode.",
+            help="The agent that runs in this pane: claude, codex or opencode.",
         ),
     ],
     monitor_file: Annotated[
@@ -40,7 +40,7 @@ def create(
         typer.Option(
             "--monitor-file",
             metavar="PATH",
-            help="The monitor's prompt instead of the one that is shipped; - reads stdin.",
+            help="A file with the monitor's prompt; - reads stdin. By default cafleet's own prompt.",
         ),
     ] = None,
     monitor_model: Annotated[
@@ -51,7 +51,10 @@ def create(
     ] = None,
     json: Json = False,
 ) -> None:
-    """Make this pane the Director of a new fleet and open its monitor beside it."""
+    """Create a fleet with this pane as its Director.
+
+    The monitor starts in a new pane, and the courier starts in the background.
+    """
     with open_session() as conn:
         from cafleet.operations.bootstrap import create_fleet
 
@@ -83,7 +86,7 @@ def list_(json: Json = False) -> None:
 
 @app.command("show", cls=SubjectCommand)
 def show(fleet_id: FleetId, json: Json = False) -> None:
-    """Print one fleet, a deleted one too."""
+    """Show a fleet. It may be deleted."""
     from cafleet.broker import fleets
 
     with open_session() as conn:
@@ -100,7 +103,10 @@ def delete(
     ] = False,
     json: Json = False,
 ) -> None:
-    """Delete a fleet: its members are deregistered, its messages stay."""
+    """Delete a fleet. Its messages stay.
+
+    All its members are deregistered.
+    """
     with open_session() as conn:
         from cafleet.operations.teardown import delete_fleet
 

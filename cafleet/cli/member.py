@@ -52,7 +52,7 @@ def create(
     ],
     description: Annotated[
         str,
-        typer.Option("--description", parser=filled, metavar="TEXT", help="What it is there for."),
+        typer.Option("--description", parser=filled, metavar="TEXT", help="What the member does."),
     ],
     prompt: Annotated[
         str | None,
@@ -80,10 +80,12 @@ def create(
         ),
     ] = None,
     model: Annotated[
-        str | None, typer.Option("--model", parser=filled, metavar="MODEL", help="Its model.")
+        str | None,
+        typer.Option("--model", parser=filled, metavar="MODEL", help="The agent's model."),
     ] = None,
     effort: Annotated[
-        str | None, typer.Option("--effort", parser=filled, metavar="EFFORT", help="Its effort.")
+        str | None,
+        typer.Option("--effort", parser=filled, metavar="EFFORT", help="The agent's effort."),
     ] = None,
     role: Annotated[
         str | None,
@@ -91,7 +93,7 @@ def create(
             "--role",
             parser=monitor_role,
             metavar="ROLE",
-            help="monitor: the one member that watches the others.",
+            help="monitor: the member that watches the others. A fleet has one.",
         ),
     ] = None,
     permission_mode: Annotated[
@@ -100,7 +102,7 @@ def create(
             "--permission-mode",
             parser=filled,
             metavar="MODE",
-            help="claude's permission mode, instead of dontAsk.",
+            help="Claude Code's permission mode (dontAsk).",
         ),
     ] = None,
     agent_args: Annotated[
@@ -109,7 +111,7 @@ def create(
             "--agent-arg",
             parser=utf8,
             metavar="ARG",
-            help="One more argument for the agent; repeatable.",
+            help="An argument for the agent. You can repeat this option.",
         ),
     ] = None,
     allowed: Annotated[
@@ -118,20 +120,21 @@ def create(
             "--allow",
             parser=utf8,
             metavar="PATTERN",
-            help="A command that the member may run, as in 'make test*'; repeatable.",
+            help="A command that the member may run, such as 'make test*'. You can repeat this option.",
         ),
     ] = None,
     cwd: Annotated[
         str | None,
         typer.Option(
-            "--cwd", parser=path, metavar="DIR", help="Where it works, instead of this folder."
+            "--cwd",
+            parser=path,
+            metavar="DIR",
+            help="The folder that the member works in. By default this folder.",
         ),
     ] = None,
     allow_same_name: Annotated[
         bool,
-        typer.Option(
-            "--allow-same-name", help="Give the name of an active ordinary member once more."
-        ),
+        typer.Option("--allow-same-name", help="Allow the name of another active member."),
     ] = False,
     json: Json = False,
 ) -> None:
@@ -170,12 +173,12 @@ def delete(
         bool,
         typer.Option(
             "--force",
-            help="End the processes that outlive the pane as well, also those of a deleted member.",
+            help="Also end the processes that outlive the pane. Works after the deletion, too.",
         ),
     ] = False,
     json: Json = False,
 ) -> None:
-    """Kill a member's pane and deregister it."""
+    """Close a member's pane and deregister the member."""
     with open_session() as conn:
         from cafleet.operations.teardown import delete_member
 
@@ -190,7 +193,7 @@ def delete(
 
 @app.command("show", cls=SubjectCommand)
 def show(member_id: MemberId, json: Json = False) -> None:
-    """Print one active member."""
+    """Show an active member."""
     from cafleet.broker import members
 
     with open_session() as conn:
@@ -200,7 +203,7 @@ def show(member_id: MemberId, json: Json = False) -> None:
 
 @app.command("list", cls=SubjectCommand)
 def list_(fleet_id: FleetId, json: Json = False) -> None:
-    """List a fleet's active members: where they are, what they show, how long they are idle."""
+    """List the active members of a fleet."""
     from cafleet.broker import members
     from cafleet.clock import utc_now
 
@@ -224,7 +227,7 @@ def prompt(
     ] = False,
     json: Json = False,
 ) -> None:
-    """Type one line into a resting member's pane and submit it."""
+    """Type a line into a member's pane, if its agent rests."""
     with open_session() as conn:
         from cafleet.operations.typing import prompt_member
 
@@ -234,7 +237,7 @@ def prompt(
 
 @app.command("ping", cls=SubjectCommand)
 def ping(member_id: MemberId, json: Json = False) -> None:
-    """Ask a resting member to poll its messages; any other is left alone."""
+    """Ask a member to poll its messages, if its agent rests."""
     with open_session() as conn:
         from cafleet.operations.typing import ping_member
 
@@ -247,16 +250,14 @@ def capture(
     member_id: MemberId,
     lines: Annotated[
         int,
-        typer.Option(
-            "--lines", parser=positive, metavar="N", help="How many of the last drawn lines."
-        ),
+        typer.Option("--lines", parser=positive, metavar="N", help="How many lines."),
     ] = 20,
     ansi: Annotated[
         bool, typer.Option("--ansi", help="Keep colours and other escape sequences.")
     ] = False,
     json: Json = False,
 ) -> None:
-    """Print the end of what a member's pane shows."""
+    """Print the last lines of a member's pane."""
     with open_session() as conn:
         from cafleet.operations.capture import capture_member
 

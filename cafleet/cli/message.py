@@ -59,7 +59,9 @@ MemberId = Annotated[int, typer.Argument(parser=identifier, metavar="MEMBER_ID")
 MessageId = Annotated[int, typer.Argument(parser=identifier, metavar="MESSAGE_ID")]
 Urgent = Annotated[
     bool,
-    typer.Option("--urgent", help="Also put the notice into the queue of an agent that works."),
+    typer.Option(
+        "--urgent", help="Type the notice even while the agent works; the agent queues it."
+    ),
 ]
 WaitFor = Annotated[
     WaitState | None,
@@ -67,12 +69,12 @@ WaitFor = Annotated[
         "--wait",
         parser=wait_state,
         metavar="STATE",
-        help="Wait until it is submitted, seen or acked; exit 1 if that does not come.",
+        help="Wait until the delivery is submitted, seen or acked. Exit 1 if it is not in time.",
     ),
 ]
 Timeout = Annotated[
     int | None,
-    typer.Option("--timeout", parser=whole, metavar="S", help="Seconds to wait at most (60)."),
+    typer.Option("--timeout", parser=whole, metavar="S", help="Wait at most S seconds (60)."),
 ]
 Json = Annotated[bool, typer.Option("--json", help="Print one line of JSON.")]
 
@@ -88,7 +90,10 @@ def send(
     timeout: Timeout = None,
     json: Json = False,
 ) -> None:
-    """Send a message to one member. Exit 0 means that it is stored; never send it again then."""
+    """Send a message to one member.
+
+    Exit 0 means that the message is stored. Do not send it again.
+    """
     body = BodySource(text, file, name="TEXT")
     wait = _wait(wanted, timeout)
     max_text_len = settings.max_text_len()
@@ -122,7 +127,10 @@ def broadcast(
     timeout: Timeout = None,
     json: Json = False,
 ) -> None:
-    """Send a message to every other member of the sender's fleet. Exit 0 means that it is stored."""
+    """Send a message to all other members of the fleet.
+
+    Exit 0 means that the message is stored. Do not send it again.
+    """
     body = BodySource(text, file, name="TEXT")
     wait = _wait(wanted, timeout)
     # Only a loop that this may start uses them; a bad value is told before anything is stored.
@@ -149,7 +157,12 @@ def poll(
     member_id: MemberId,
     limit: Annotated[
         int | None,
-        typer.Option("--limit", parser=positive, metavar="N", help="Print at most so many (all)."),
+        typer.Option(
+            "--limit",
+            parser=positive,
+            metavar="N",
+            help="Print at most N messages. By default all.",
+        ),
     ] = None,
     oldest: Annotated[bool, typer.Option("--oldest", help="Begin with the oldest.")] = False,
     peek: Annotated[bool, typer.Option("--peek", help="Mark nothing as seen.")] = False,
@@ -178,7 +191,7 @@ def wait(
     member_id: MemberId,
     timeout: Annotated[
         int,
-        typer.Option("--timeout", parser=whole, metavar="S", help="Seconds to wait at most."),
+        typer.Option("--timeout", parser=whole, metavar="S", help="Wait at most S seconds."),
     ] = 100,
     sender_id: Annotated[
         int | None,
@@ -188,7 +201,10 @@ def wait(
     ] = None,
     json: Json = False,
 ) -> None:
-    """Wait until a member has messages that it has not acknowledged; print them, mark nothing."""
+    """Wait for messages to a member and print them.
+
+    Messages that the member has acknowledged do not count. This marks nothing as seen.
+    """
     from cafleet.courier.waiting import wait_for_message
 
     max_text_len = settings.max_text_len()
@@ -206,7 +222,7 @@ def wait(
 
 @app.command("ack", cls=SubjectCommand)
 def ack(message_id: MessageId, json: Json = False) -> None:
-    """Acknowledge a message, once it is dealt with."""
+    """Acknowledge a message that is dealt with."""
     from cafleet.broker import messages
 
     max_text_len = settings.max_text_len()
@@ -220,7 +236,7 @@ def ack(message_id: MessageId, json: Json = False) -> None:
 
 @app.command("show", cls=SubjectCommand)
 def show(message_id: MessageId, json: Json = False) -> None:
-    """Print one message."""
+    """Show a message."""
     from cafleet.broker import messages
 
     max_text_len = settings.max_text_len()
@@ -235,7 +251,10 @@ def list_(
     member_id: Annotated[
         int | None,
         typer.Option(
-            "--member-id", parser=identifier, metavar="ID", help="Only what it sent or received."
+            "--member-id",
+            parser=identifier,
+            metavar="ID",
+            help="Only messages from or to this member.",
         ),
     ] = None,
     before: Annotated[
@@ -244,16 +263,21 @@ def list_(
             "--before",
             parser=identifier,
             metavar="ID",
-            help="Only what is older than this message.",
+            help="Only messages older than this one.",
         ),
     ] = None,
     limit: Annotated[
         int,
-        typer.Option("--limit", parser=page_size, metavar="N", help="At most so many, up to 1000."),
+        typer.Option(
+            "--limit", parser=page_size, metavar="N", help="At most N messages, up to 1000."
+        ),
     ] = 50,
     json: Json = False,
 ) -> None:
-    """Print the messages of a fleet, a deleted one too, newest first; mark nothing."""
+    """List the messages of a fleet, newest first.
+
+    The fleet may be deleted. This marks nothing as seen.
+    """
     from cafleet.broker import messages
 
     max_text_len = settings.max_text_len()
@@ -266,7 +290,10 @@ def list_(
 
 @app.command("why", cls=SubjectCommand)
 def why(message_id: MessageId, json: Json = False) -> None:
-    """Tell what became of a message's notice, and what would change it."""
+    """Tell what became of a message's notice.
+
+    The last line says what has to happen next.
+    """
     from cafleet.broker import messages
     from cafleet.operations.outlook import outlooks
     from cafleet.present import life_text

@@ -23,20 +23,24 @@ def run(
     fleet_id: FleetId,
     tick: Annotated[
         int | None,
-        typer.Option("--tick", parser=positive, metavar="N", help="Seconds between ticks (5)."),
+        typer.Option("--tick", parser=positive, metavar="N", help="Tick every N seconds (5)."),
     ] = None,
     interval: Annotated[
         int | None,
         typer.Option(
-            "--interval", parser=whole, metavar="N", help="Seconds between wakes; 0 for none (600)."
+            "--interval",
+            parser=whole,
+            metavar="N",
+            help="Wake the monitor every N seconds (600); 0 is never.",
         ),
     ] = None,
-    detach: Annotated[
-        bool, typer.Option("--detach", help="Start it in the background, also after a stop.")
-    ] = False,
+    detach: Annotated[bool, typer.Option("--detach", help="Run in the background.")] = False,
     unless_stopped: Annotated[bool, typer.Option("--unless-stopped", hidden=True)] = False,
 ) -> None:
-    """Run a fleet's loop until it is stopped: it delivers notices and wakes the monitor."""
+    """Run a fleet's courier until it is stopped.
+
+    The courier types notices and wakes the monitor. After `monitor stop` only this command starts it.
+    """
     default = settings.monitor_wake_interval()
     # Its deliveries use them; a bad value is told before it claims the fleet.
     settings.max_text_len()
@@ -62,7 +66,7 @@ def run(
 
 @app.command("status", cls=SubjectCommand)
 def status(fleet_id: FleetId, json: Json = False) -> None:
-    """Show whether a fleet's loop runs, and what is owed."""
+    """Show whether a fleet's courier runs, and which notices are owed."""
     from cafleet.operations.monitoring import loop_status
     from cafleet.present import monitor_text as texts
     from cafleet.present.wire import monitor_status
@@ -78,7 +82,10 @@ def status(fleet_id: FleetId, json: Json = False) -> None:
 
 @app.command("stop", cls=SubjectCommand)
 def stop(fleet_id: FleetId, json: Json = False) -> None:
-    """Stop a fleet's loop; it stays stopped until it is run by hand."""
+    """Stop a fleet's courier.
+
+    It stays stopped until `monitor run`.
+    """
     from cafleet.operations.monitoring import stop_loop
     from cafleet.present import monitor_text as texts
     from cafleet.present.wire import StoppedWire
@@ -95,16 +102,14 @@ def scan(
     fleet_id: FleetId,
     lines: Annotated[
         int,
-        typer.Option(
-            "--lines", parser=positive, metavar="N", help="How many of the last drawn lines."
-        ),
+        typer.Option("--lines", parser=positive, metavar="N", help="How many lines of each pane."),
     ] = 20,
     ansi: Annotated[
         bool, typer.Option("--ansi", help="Keep colours and other escape sequences.")
     ] = False,
     json: Json = False,
 ) -> None:
-    """Print the end of what every pane of a fleet shows, the Director's first."""
+    """Print the last lines of every pane of a fleet."""
     from cafleet.operations.scan import scan_fleet
     from cafleet.present import monitor_text as texts
     from cafleet.present.wire import ScanWire, shaped_all

@@ -23,7 +23,9 @@ _EXTRA = frozenset({"starlette", "uvicorn", "anyio", "h11", "click"})
 def server(
     host: Annotated[
         str | None,
-        typer.Option("--host", parser=filled, metavar="HOST", help="Where to listen (127.0.0.1)."),
+        typer.Option(
+            "--host", parser=filled, metavar="HOST", help="The address to listen on (127.0.0.1)."
+        ),
     ] = None,
     port: Annotated[
         int | None,
@@ -32,11 +34,14 @@ def server(
     connections: Annotated[
         int,
         typer.Option(
-            "--connections", parser=positive, metavar="N", help="How many to hold at once (256)."
+            "--connections",
+            parser=positive,
+            metavar="N",
+            help="Accept at most N connections at once.",
         ),
     ] = 256,
 ) -> None:
-    """Serve the web page and its API until stopped."""
+    """Serve the web page and its API."""
     host = settings.broker_host() if host is None else host
     port = settings.broker_port() if port is None else port
     try:

@@ -27,7 +27,7 @@ def setup(
             "--coding-agent",
             parser=coding_agent,
             metavar="AGENT...",
-            help="Install the assets for these only: claude, codex, opencode; by default for all.",
+            help="Install skill and presets for these agents: claude, codex, opencode. By default for all.",
         ),
     ] = None,
     source: Annotated[
@@ -37,12 +37,12 @@ def setup(
             parser=filled,
             metavar="PATH",
             show_default=False,
-            help="Bring the fleets, members and messages of the published Python cafleet (0.18 to 0.22) "
-            "here from its database, which is only read. Fleets that are here already are left out.",
+            help="Import fleets, members and messages from a database of the published Python cafleet "
+            "(0.18 to 0.22). That file is only read. Fleets that were imported before are skipped.",
         ),
     ] = None,
 ) -> None:
-    """Create the registry or bring it up to this program's schema, then install skills and presets."""
+    """Create or upgrade the database; install skills and presets."""
     wanted = [agent for agent in CodingAgent if not agents or agent in agents]
     database = _migrate()
     importing = _import(source, is_database_ready=database is None)

@@ -18,10 +18,10 @@ from cafleet.cli.parser import ClickCommand, Context
 # program imports none of them.
 _GROUPS = {
     "fleet": "Create, list, show and delete fleets.",
-    "member": "Create, delete, list and reach the members of a fleet.",
-    "monitor": "Run, watch and stop a fleet's monitor loop; scan its panes.",
+    "member": "Create, list, prompt and delete members.",
+    "monitor": "Run, watch and stop a fleet's courier; read its panes.",
     "message": "Send, broadcast, poll, acknowledge and show messages.",
-    "db": "List the database's queries, check it, back it up.",
+    "db": "Check the database, copy it, list its queries.",
 }
 _SINGLE_COMMANDS = ("setup", "doctor", "server", "whoami")
 

@@ -19,7 +19,7 @@ app = typer.Typer()
 def whoami(
     json: Annotated[bool, typer.Option("--json", help="Print one line of JSON.")] = False,
 ) -> None:
-    """Say which member calls, and how that is known; exit 1 for a person."""
+    """Say which member you are. Exit 1 for a person."""
     from cafleet.broker import fleets
     from cafleet.operations.caller import identify
 

@@ -61,7 +61,7 @@ def test_the_version(cafleet: Program) -> None:
         (("message", "--help"), ("send", "broadcast", "poll", "ack", "show")),
         (("message", "send", "--help"), ("--from-member-id", "--to-member-id", "TEXT", "--file")),
         (("member", "create", "--help"), ("--fleet-id", "--agent-arg", "{director_member_id}")),
-        (("setup", "--help"), ("registry",)),
+        (("setup", "--help"), ("database",)),
     ],
 )
 def test_help_needs_nothing(
