@@ -1,7 +1,7 @@
 """The multiplexer: panes, their pictures, and what is typed into them.
 
-Importing this is cheap. tmux's side of it is loaded once a server is asked for, libtmux once a
-pane is opened.
+Importing this is cheap. The first use of a server loads the tmux modules; the first new pane loads
+libtmux.
 """
 
 from __future__ import annotations

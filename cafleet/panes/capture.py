@@ -1,4 +1,4 @@
-"""The text of panes: the last lines that were drawn, scrollback included, also those of dead panes."""
+"""The last lines of panes, with their scrollback. Dead panes can be read, too."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _LARGEST_START = 2**31 - 1
 def capture(
     socket: str, panes: Sequence[str], *, lines: int, ansi: bool
 ) -> dict[str, str | MultiplexerError]:
-    """The last ``lines`` (≥ 1) drawn lines of each pane, all from one call."""
+    """Read the last ``lines`` (≥ 1) drawn lines of each pane in one call."""
     start = min(lines + _OVERREAD, _LARGEST_START)
     escapes = "-e " if ansi else ""
     replies = ask(
@@ -36,12 +36,12 @@ def _content(reply: Reply, lines: int, start: int) -> str:
     if values["pane_dead"] == "1":
         return last_drawn(reply.printed, lines, dead=True)
     drawn = int(values["pane_height"]) + min(start, int(values["history_size"]))
-    # What stands behind the drawn rows a hook of the user's has printed.
+    # A hook of the user's may print lines after the drawn rows.
     return last_drawn("\n".join(reply.printed.split("\n")[:drawn]), lines)
 
 
 def last_drawn(printed: str, count: int, *, dead: bool = False) -> str:
-    """The last ``count`` lines of what ``capture-pane`` printed, blank ones at the end left out.
+    """Return the last ``count`` lines that ``capture-pane`` printed, without blank lines at the end.
 
     At the foot of a ``dead`` pane tmux tells that it is: what the program said may be far above.
 

@@ -1,4 +1,4 @@
-"""Which multiplexer: the caller's own from its environment, a member's from its placement."""
+"""Choose the multiplexer: for the caller by its environment, for a member by its placement."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ _SIGNS = {Backend.TMUX: "TMUX", Backend.HERDR: "HERDR_ENV"}
 
 
 def detect_backend() -> Backend:
-    """The multiplexer that this process runs in, by CAFLEET_MULTIPLEXER or by what it left behind.
+    """The multiplexer that this process runs in: CAFLEET_MULTIPLEXER, or the variable that it has set.
 
     Raises:
-        SettingError: CAFLEET_MULTIPLEXER names none that is known.
-        MultiplexerError: there is no sign of one, or of more than one.
+        SettingError: CAFLEET_MULTIPLEXER names an unknown multiplexer.
+        MultiplexerError: the environment shows no multiplexer, or more than one.
     """
     named = os.environ.get(MULTIPLEXER)
     if named is not None:
@@ -41,16 +41,16 @@ def detect_backend() -> Backend:
 
 
 def sign_of(backend: Backend) -> str:
-    """The variable by which a multiplexer is known to its panes."""
+    """The variable that a multiplexer sets in its panes."""
     return _SIGNS[backend]
 
 
 def detect_caller() -> CallerPane:
-    """The pane that this process runs in, whichever pane has the focus.
+    """The pane that this process runs in. It need not have the focus.
 
     Raises:
-        SettingError: CAFLEET_MULTIPLEXER names none that is known.
-        MultiplexerError: it does not run in a pane, or in one of a server that is gone.
+        SettingError: CAFLEET_MULTIPLEXER names an unknown multiplexer.
+        MultiplexerError: the process does not run in a pane, or the pane's server is gone.
     """
     backend = detect_backend()
     if backend is not Backend.TMUX:
@@ -63,7 +63,7 @@ def detect_caller() -> CallerPane:
 
     socket, pane = place.socket, place.pane
     reply = ask(socket, [pane], ("session_name", "window_id", "pid", TAG_OPTION))[pane]
-    # The process may have outlived its server, and the id may be another pane's on the next one.
+    # This process may have outlived its server, and the next server gives the same id to another pane.
     if isinstance(reply, PaneGoneError) or (
         isinstance(reply, Reply) and reply.values["pid"] != str(place.server_pid)
     ):

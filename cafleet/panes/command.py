@@ -1,4 +1,4 @@
-"""The command of a new pane: how tmux is told it, and how long it may be."""
+"""The command of a new pane, in the form that tmux takes, and its longest length."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _START = 'cd -- "$1" && shift && exec "$@"'
 
 
 def command_bytes(argv: Sequence[str], env: Mapping[str, str], cwd: str) -> int:
-    """What the program's words, its variables and its folder take up of :data:`ARGV_LIMIT_BYTES`.
+    """The number of bytes that words, variables and folder use of :data:`ARGV_LIMIT_BYTES`.
 
     Raises:
         MultiplexerError: one of them holds a NUL or a lone surrogate.
@@ -27,7 +27,7 @@ def command_bytes(argv: Sequence[str], env: Mapping[str, str], cwd: str) -> int:
 
 
 def started(argv: Sequence[str], cwd: str, mark: str) -> list[str]:
-    """The command that changes to ``cwd`` and becomes ``argv``.
+    """Return the command that changes to ``cwd`` and then executes ``argv``.
 
     The option ``-c`` of tmux is not enough: tmux 3.7 ignores it if the folder that its server was
     started in was removed since. ``mark`` makes the pane known by its ``pane_start_command``.

@@ -11,7 +11,7 @@ from cafleet.panes.pictures import TAG_OPTION
 from cafleet.panes.runner import LIMIT, run
 from cafleet.panes.script import is_pane_id, pane_gone
 
-# How tmux words that a target is absent; set-option has a wording of its own.
+# The words of tmux for an absent target. set-option has words of its own.
 _ABSENT = ("can't find pane", "no such pane")
 
 
@@ -20,7 +20,7 @@ def set_tag(socket: str, pane: str, tag: PaneTag | None, *, creating: bool, dire
     option = ["set-option", "-p", "-t", pane]
     text = None if tag is None else tag.text()
     values = {
-        # The tag goes first and comes last, so that the others never stand without it.
+        # The tag is removed first and set last. So the other options never stand on a pane without it.
         TAG_OPTION: text,
         CREATING_OPTION: "on" if tag is not None and creating else None,
         DIRECTOR_OPTION: "on" if tag is not None and director else None,
@@ -49,7 +49,7 @@ def kill(socket: str, pane: str, *, missing_ok: bool, limit: float = LIMIT) -> N
 
 
 def _command(socket: str, pane: str, *commands: Sequence[str], limit: float = LIMIT) -> None:
-    # Anything but an id would be looked up as the name of a session or a window.
+    # tmux would take anything but an id for the name of a session or window.
     if not is_pane_id(pane):
         raise pane_gone(pane)
     answer = run(socket, *commands, limit=limit)

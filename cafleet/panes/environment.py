@@ -9,8 +9,8 @@ from cafleet.panes.script import ask
 def variable(socket: str, pane: str, name: str) -> str | None:
     """See :meth:`cafleet.panes.interface.Multiplexer.variable`.
 
-    A format that is no variable of tmux's own stands for one of the environment: the session's come
-    before the server's, and can take one away (tmux(1), GLOBAL AND SESSION ENVIRONMENT).
+    tmux expands a format that is not its own variable from the environment. The session's variables
+    override the server's, and can remove one (tmux(1), GLOBAL AND SESSION ENVIRONMENT).
     """
     reply = ask(socket, [pane], [name])[pane]
     if isinstance(reply, MultiplexerError):

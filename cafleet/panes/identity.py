@@ -1,4 +1,4 @@
-"""Whose pane is it: the tag that is written on a pane, and the rule that reads it."""
+"""The tag that says whose a pane is, and the rule that compares it."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ DIRECTOR_OPTION = "@cafleet_director"
 
 
 class PaneTag(msgspec.Struct, frozen=True, kw_only=True):
-    """What a pane carries once it has joined a fleet.
+    """The tag of a pane that belongs to a member.
 
-    ``database_id`` is the registry's own random id (it has no colon), so that fleets of two
-    registries on one server are never taken for each other.
+    ``database_id`` is the random id of the registry, without a colon. It keeps the fleets of two
+    registries on one server apart.
     """
 
     database_id: str
@@ -24,7 +24,7 @@ class PaneTag(msgspec.Struct, frozen=True, kw_only=True):
     member_id: int
 
     def fleet(self) -> str:
-        """The part that all panes of one fleet share, its last colon included."""
+        """The beginning that all tags of one fleet share, with its last colon."""
         return f"{self.database_id}:{self.fleet_id}:"
 
     def text(self) -> str:
@@ -33,7 +33,7 @@ class PaneTag(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def parse_tag(text: str) -> PaneTag | None:
-    """Read what stands on a pane; ``None`` for anything that :meth:`PaneTag.text` cannot write."""
+    """Parse a tag. ``None`` for anything that :meth:`PaneTag.text` cannot write."""
     parts = text.split(":")
     if len(parts) != 3 or not parts[0]:
         return None
@@ -48,9 +48,9 @@ def belongs(
 ) -> bool:
     """Whether the pictured pane is the member's.
 
-    A tag decides alone: pane ids are handed out again after a restart of the server, and people
-    rename sessions and move panes. Only a placement that knows no ``socket`` may own an untagged
-    pane; it was written before panes were tagged, so its session and window have to match.
+    The tag alone decides. A restarted server gives out the same pane ids again, and people rename
+    sessions and move panes. Placements without a ``socket`` are older than tags: their pane may be
+    untagged, and then session and window have to match.
     """
     if picture.tag:
         return picture.tag == tag.text()

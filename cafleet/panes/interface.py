@@ -1,4 +1,4 @@
-"""What the rest of the program may ask of a multiplexer; nothing here knows which one it is."""
+"""The interface of a multiplexer. Nothing here depends on which multiplexer it is."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ from cafleet.screens import Picture, Process
 
 
 class CallerPane(msgspec.Struct, frozen=True, kw_only=True):
-    """The pane that this process runs in. ``tag`` is what stands on it, empty if nothing does;
-    ``server_pid`` is the process id of its server."""
+    """The pane that this process runs in. ``tag`` is empty if it has none; ``server_pid`` is the process
+    id of its server."""
 
     backend: Backend
     socket: str
@@ -35,7 +35,7 @@ class NewPane(msgspec.Struct, frozen=True, kw_only=True):
     window: str
 
 
-# Below this a look at a pane says nothing (columns, rows).
+# A pane below this size (columns, rows) cannot be judged.
 SMALLEST = (60, 12)
 
 
@@ -65,15 +65,15 @@ class Spot(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def is_small(self) -> bool:
-        """Whether an agent in the pane cannot be judged."""
+        """Whether the pane is too small to judge an agent in it."""
         return self.columns < SMALLEST[0] or self.height < SMALLEST[1]
 
 
 class SplitError(MultiplexerError):
-    """No pane for a member.
+    """A pane could not be opened.
 
-    ``closed`` says that nothing is left: no pane was opened, or the one that was is closed again.
-    Otherwise ``pane`` is what is still open, ``None`` where its id was never learned.
+    ``closed`` says that no pane is left: none was opened, or it is closed again. Otherwise ``pane`` is the
+    pane that is still open, ``None`` if its id is not known.
     """
 
     def __init__(self, message: str, *, pane: str | None = None, closed: bool = True) -> None:
@@ -85,9 +85,9 @@ class SplitError(MultiplexerError):
 class Multiplexer(Protocol):
     """One server. Every call ends within its limit, five seconds where none is given.
 
-    Where the result is a dict it has an entry per pane, and one pane's trouble is not another's:
-    a :class:`~cafleet.errors.PaneGoneError` stands for a pane that is absent, and if the server
-    cannot be reached all panes have that same error. Nothing is raised then.
+    A result that is a dict has an entry per pane. An absent pane has a
+    :class:`~cafleet.errors.PaneGoneError` as its entry. If the server cannot be reached, every pane has
+    that error as its entry. Such calls raise nothing.
     """
 
     @property
@@ -96,12 +96,12 @@ class Multiplexer(Protocol):
         ...
 
     def is_listening(self) -> bool:
-        """Whether a server accepts connections at the socket, without asking it anything."""
+        """Whether a server accepts connections at the socket. Asks the server nothing."""
         ...
 
     def is_in_sight(self) -> bool:
-        """Whether the server's process can be seen from here. Not from a PID namespace that it is
-        no part of, such as a sandbox's, where all processes end with the first."""
+        """Whether this process can see the server's process. In another PID namespace, such as a
+        sandbox's, it cannot; there all processes end with the namespace's first."""
         ...
 
     def split(
@@ -116,16 +116,15 @@ class Multiplexer(Protocol):
         creating: bool = False,
         limit: float = 5.0,
     ) -> NewPane:
-        """Open a pane near ``beside`` that runs ``argv`` in ``cwd``; it is tagged from the first moment.
+        """Open a pane near ``beside`` that runs ``argv`` in ``cwd``. The call that opens it tags it.
 
-        It stays when its program ends, for people to read, until it is killed. No shell parses
-        ``argv``; ``env`` is added to what the server gives every pane; ``title`` is shown to people;
-        ``creating`` is written on it, see :class:`Spot`. The focus stays where it is. ``limit``
-        (seconds) holds for the whole of it; only the closing of a pane after a failure may come on
-        top.
+        The pane stays readable when its program ends, until it is killed. No shell parses ``argv``.
+        ``env`` is added to the variables that the server gives every pane. ``title`` is shown to people.
+        ``creating`` is written on the pane, see :class:`Spot`. The focus does not change. The whole
+        call takes at most ``limit`` seconds, plus the time to close a pane after a failure.
 
         Raises:
-            SplitError: there is no pane, and it says what is left.
+            SplitError: no pane was opened. It says what is left.
             MultiplexerError: the server or ``beside`` cannot be reached; nothing was opened.
         """
         ...
@@ -133,7 +132,7 @@ class Multiplexer(Protocol):
     def set_tag(
         self, pane: str, tag: PaneTag | None, *, creating: bool = False, director: bool = False
     ) -> None:
-        """Write ``tag`` on the pane with what else a :class:`Spot` tells, or take off all of it.
+        """Write ``tag`` and the other options of :class:`Spot` on the pane, or remove them all.
 
         Raises:
             PaneGoneError: the pane is absent.
@@ -142,7 +141,7 @@ class Multiplexer(Protocol):
         ...
 
     def end_creation(self, panes: Sequence[str]) -> None:
-        """Take ``creating`` off the panes, those that are absent apart.
+        """Remove ``creating`` from the panes. Absent panes are skipped.
 
         Raises:
             MultiplexerError: the server cannot be reached.
@@ -159,7 +158,7 @@ class Multiplexer(Protocol):
         ...
 
     def pictures(self, panes: Sequence[str]) -> dict[str, Picture | MultiplexerError]:
-        """Look at the panes, all at one instant, without any effect on them."""
+        """Take a picture of all the panes at one instant. The panes do not notice."""
         ...
 
     def paste(
@@ -169,27 +168,26 @@ class Multiplexer(Protocol):
         processes: Mapping[str, Sequence[Process]] | None = None,
         tokens: Mapping[str, str] | None = None,
     ) -> dict[str, MultiplexerError]:
-        """Hand each pane its text as a paste, exactly as it is; only failures are returned.
+        """Paste each pane's text exactly as it is. Returns the failures alone.
 
-        A pane that is dead, takes no input, runs another program than the one that ``programs`` has
-        for it (``command`` in a picture), or has not all of its ``processes`` in the foreground any
-        more, is a failure and gets nothing. The call that pastes also writes the pane's of ``tokens``
-        (letters and digits) on it, as ``last_paste``. After a MultiplexerTimeoutError the text may have
-        arrived or not, after any other it has not.
+        A pane fails and gets nothing if it is dead or takes no input, if its ``command`` differs from the
+        one in ``programs``, or if one of its ``processes`` is no longer in the foreground. The call that
+        pastes also writes the pane's token (letters and digits) on it, as ``last_paste``. After a
+        MultiplexerTimeoutError the text may have arrived. After any other failure it has not.
         """
         ...
 
     def enter(self, panes: Sequence[str]) -> dict[str, MultiplexerError]:
-        """Press Enter in each pane and in no other; failures are returned as by :meth:`paste`."""
+        """Press Enter in each pane and in no other. Returns failures as :meth:`paste` does."""
         ...
 
     def capture(
         self, panes: Sequence[str], *, lines: int, ansi: bool
     ) -> dict[str, str | MultiplexerError]:
-        """The last ``lines`` drawn lines of each pane, joined by line feeds.
+        """Read the last ``lines`` drawn lines of each pane, joined by line feeds.
 
-        Blank lines at the end are left out, those in between are kept. With ``ansi`` colours and
-        attributes stay in, as SGR sequences; without it there is no control character at all.
+        Blank lines at the end are dropped, those in between stay. With ``ansi`` the text keeps colours
+        and attributes as SGR sequences. Without it the text has no control character.
         """
         ...
 
@@ -225,7 +223,7 @@ class Multiplexer(Protocol):
         ...
 
     def variable(self, pane: str, name: str) -> str | None:
-        """What a program that is opened beside ``pane`` finds in the variable ``name``; null if it is
+        """The value of the variable ``name`` for a program that is opened beside ``pane``; null if it is
         unset or empty.
 
         Raises:

@@ -1,7 +1,7 @@
-"""Where a new pane goes: beside the Director, else into a window of the fleet's own.
+"""Choose where a new pane goes: beside the Director, else into a window of the fleet's own.
 
-Only windows in which every pane is the fleet's are divided and arranged; a window with a pane of
-the user's own in it, or one that is zoomed, is left as it is.
+Only windows whose panes all belong to the fleet are divided and arranged. A window with a pane of
+the user's, or a zoomed one, stays as it is.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ import msgspec
 from cafleet.panes.interface import Spot
 from cafleet.panes.script import pane_gone
 
-# What a member's pane should have (columns, rows).
+# The size that a member's pane should have (columns, rows).
 COMFORTABLE = (80, 15)
 
 
@@ -28,9 +28,9 @@ class Position(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def choose(spots: Sequence[Spot], beside: str, *, fleet: str, name: str) -> Position:
-    """The place of a fleet's next pane; ``fleet`` is what the fleet's tags begin with.
+    """Choose the position of a fleet's next pane. ``fleet`` is the beginning of the fleet's tags.
 
-    ``name`` is given to a window that has to be made.
+    A new window gets ``name``.
 
     Raises:
         PaneGoneError: ``beside`` is no pane of the server.
@@ -48,7 +48,7 @@ def choose(spots: Sequence[Spot], beside: str, *, fleet: str, name: str) -> Posi
             and tiles_are_enough(panes, COMFORTABLE)
         ):
             return _divide("-v", tallest(panes), arrangement=(tiled(window),))
-    # After the last window, so that it is the last one itself.
+    # The new window comes last.
     end = f"{here.session_id}:{{end}}"
     return Position(command=("new-window", "-a", "-n", name), target=end, opened=end)
 
@@ -63,7 +63,7 @@ def _divide(direction: str, spot: Spot, *, arrangement: tuple[tuple[str, ...], .
 
 
 def _is_ours(panes: Sequence[Spot], fleet: str, main: Spot | None = None) -> bool:
-    """Whether the window is the fleet's to arrange.
+    """Whether the fleet may arrange the window.
 
     The ``main`` pane, if one is given, has to stand first, where ``main-vertical`` expects it. It
     may be untagged: a caller's pane that takes the place of a Director's that is gone.
@@ -83,7 +83,7 @@ def _half_is_enough(panes: Sequence[Spot]) -> bool:
 
 
 def windows_of(spots: Sequence[Spot]) -> dict[str, list[Spot]]:
-    """The panes of each window, in the order of its layout."""
+    """The panes by window, each window's in the order of its layout."""
     windows: dict[str, list[Spot]] = {}
     for spot in spots:
         windows.setdefault(spot.window, []).append(spot)
@@ -91,12 +91,12 @@ def windows_of(spots: Sequence[Spot]) -> dict[str, list[Spot]]:
 
 
 def tiled(window: str) -> tuple[str, ...]:
-    """The command that gives all panes of a window about the same room."""
+    """The command that makes all panes of a window about equally large."""
     return ("select-layout", "-t", window, "tiled")
 
 
 def beside_main(main: Spot) -> tuple[tuple[str, ...], ...]:
-    """The commands that give the first pane of a window half of it, and the others the rest."""
+    """The commands that give the first pane half of its window and share the rest among the others."""
     return (
         ("select-layout", "-t", main.window, "main-vertical"),
         # Not the window's option main-pane-width, which is the user's.
@@ -105,9 +105,9 @@ def beside_main(main: Spot) -> tuple[tuple[str, ...], ...]:
 
 
 def tiles_are_enough(panes: Sequence[Spot], size: tuple[int, int]) -> bool:
-    """Whether one more pane in their window leaves each of them ``size``: columns and rows.
+    """Whether each pane keeps ``size`` (columns, rows) when one more joins their window.
 
-    They are counted as tmux does for its layout ``tiled`` (layout_set_tiled).
+    The rule is that of tmux's layout ``tiled`` (layout_set_tiled).
     """
     window, wanted = panes[0], len(panes) + 1
     rows = columns = 1
@@ -129,5 +129,5 @@ def _beside_main(panes: Sequence[Spot]) -> Position:
 
 
 def tallest(panes: Sequence[Spot]) -> Spot:
-    """The pane with the most room to divide; of equals the last, so that the order is kept."""
+    """The tallest pane. Of equally tall ones it is the last, which keeps the order."""
     return max(reversed(panes), key=lambda spot: spot.height)

@@ -1,4 +1,4 @@
-"""Pictures of panes: what is on the screen, whose it is, and whether it would take input."""
+"""Pictures of panes: the screen, the tag, and whether the pane takes input."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ _NAMES = (
 
 
 def take(socket: str, panes: Sequence[str]) -> dict[str, Picture | MultiplexerError]:
-    """One picture of each pane, all from one call."""
+    """Take a picture of each pane, all in one call."""
     replies = ask(socket, panes, _NAMES, then=lambda pane: f"capture-pane -p -e -t '{pane}'")
     taken = {pane: reply for pane, reply in replies.items() if isinstance(reply, Reply)}
     seen = in_foreground([_terminal(reply.values) for reply in taken.values()])
@@ -55,14 +55,14 @@ def _terminal(values: Mapping[str, str]) -> Terminal:
 
 
 def _number(text: str) -> int:
-    """A process id, or 0 where there is none, as in a dead pane."""
+    """A process id, or 0 if there is none, for instance in a dead pane."""
     return int(text) if text.isdecimal() else 0
 
 
 def _picture(reply: Reply, foreground: tuple[Process, ...] | None) -> Picture:
     values = reply.values
     rows = int(values["pane_height"])
-    # tmux prints each row of the screen. What stands behind them a hook of the user's has printed.
+    # tmux prints each row of the screen. A hook of the user's may print lines after them.
     screen = "\n".join(reply.printed.removesuffix("\n").split("\n")[:rows])
     return Picture(
         screen=only_sgr(screen),
@@ -75,7 +75,7 @@ def _picture(reply: Reply, foreground: tuple[Process, ...] | None) -> Picture:
         session=values["session_name"],
         window=values["window_id"],
         dead=values["pane_dead"] == "1",
-        # More than one mode can be open on top of each other; tmux counts them.
+        # tmux counts its modes: one can be open on top of another.
         in_mode=values["pane_in_mode"] not in ("", "0"),
         input_off=values["pane_input_off"] == "1",
         pid=_number(values["pane_pid"]),

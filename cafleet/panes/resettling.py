@@ -1,7 +1,7 @@
 """Moving members' panes that have become too small into windows of the fleet's own.
 
-A small terminal that attaches makes all windows that it shows as small as itself, and so each pane.
-Only panes that are named are moved, out of windows that they share, and never back.
+A small terminal that attaches shrinks the windows that it shows, and so their panes.
+Only the given panes are moved, out of windows that they share, and never back.
 """
 
 from __future__ import annotations
@@ -28,11 +28,10 @@ _LOCK_SECONDS = 1.0
 def resettle(
     socket: str, panes: Collection[str], small: Collection[str], *, fleet: str, name: str
 ) -> list[str]:
-    """Move those panes of ``small`` that still are; those that were moved.
+    """Move the panes of ``small`` that are still too small. Returns the moved ones.
 
-    ``panes`` are all that may be moved, ``fleet`` is what the fleet's tags begin with, and ``name`` is
-    given to new windows. What a person looks at stays: the active pane of a window that a client
-    shows, and zoomed windows.
+    ``panes`` are all that may be moved, ``fleet`` is the beginning of the fleet's tags, and new windows get
+    ``name``. The active pane of a window that a client shows stays where it is, and so do zoomed windows.
 
     Raises:
         MultiplexerError: the server cannot be reached.
@@ -64,7 +63,7 @@ def next_move(
     fleet: str,
     name: str,
 ) -> tuple[str, list[tuple[str, ...]]] | None:
-    """The next pane to move, and the commands that do it; ``None`` if none can and may be moved."""
+    """The next pane to move and the commands for it. ``None`` if no pane can and may be moved."""
     windows = windows_of(spots)
     # The last of a window first, so that the others keep their order.
     for spot in reversed(spots):

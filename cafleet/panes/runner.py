@@ -1,4 +1,4 @@
-"""The one place where tmux is called. No shell is involved, and no call lasts for ever."""
+"""The one place that calls tmux. It uses no shell, and every call has a time limit."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _CALLER = (b"TMUX", b"TMUX_PANE", *(name.encode() for name in IDENTITY))
 
 
 class CommandResult(msgspec.Struct, frozen=True, kw_only=True):
-    """What tmux said; ``err`` is one line, without control characters."""
+    """The result of a call. ``err`` is one line without control characters."""
 
     status: int
     out: str
@@ -37,14 +37,14 @@ def run(
     limit: float = LIMIT,
     cwd: str | None = None,
 ) -> CommandResult:
-    """Have the server at ``socket`` carry out the commands, one after the other up to a failure.
+    """Have the server at ``socket`` execute the commands in order, up to the first failure.
 
-    The status of the answer is the caller's to judge. ``cwd`` is the folder tmux is started in,
-    which new panes inherit; unlike ``-c`` nothing expands it.
+    The caller judges the exit status. tmux is started in ``cwd``, which new panes inherit; tmux does not
+    expand it, unlike the argument of ``-c``.
 
     Raises:
-        MultiplexerTimeoutError: ``limit`` seconds have passed, or a signal has ended tmux; it may
-            have done what it was told.
+        MultiplexerTimeoutError: ``limit`` seconds have passed, or a signal has ended tmux. The
+            commands may have been executed.
         MultiplexerError: tmux is not on PATH, no server answers at the socket, or a word cannot be
             passed on (NUL, a lone surrogate).
     """
@@ -82,7 +82,7 @@ def _call(
     stdin: bytes,
     limit: float,
 ) -> tuple[int, bytes, bytes]:
-    """Run tmux to its end, or end it; whatever interrupts this leaves none that goes on by itself."""
+    """Run tmux to its end. If this is interrupted, end tmux: it never goes on by itself."""
     process = None
     try:
         with signals_held():
@@ -112,7 +112,7 @@ def _call(
 
 @contextmanager
 def signals_held() -> Iterator[None]:
-    """Let an interruption wait until the end of the block, which must be near."""
+    """Delay signals until the end of the block. The block must be short."""
     before = signal.pthread_sigmask(
         signal.SIG_BLOCK, {signal.SIGINT, signal.SIGTERM, signal.SIGHUP}
     )

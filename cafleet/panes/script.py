@@ -2,11 +2,11 @@
 
 The commands go to ``source-file -``: there each line succeeds or fails on its own, so a pane that
 has vanished does not spoil the others, and there is no limit of size. (In a chain of arguments the
-first failure ends the rest.) tmux parses these lines, therefore nothing stands in them but our own
-commands and pane ids that were checked; texts, tags and names never do.
+first failure ends the rest.) tmux parses these lines, so they hold nothing but our own commands
+and checked pane ids; never texts, tags or names.
 
-The values that come back may hold anything, line feeds included. They stand between marks that
-are drawn anew for each call, so nothing on a screen can imitate one.
+The values that come back may hold anything, line feeds included. Marks that are random for each call
+separate them, so nothing on a screen can imitate a mark.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ class Marks(msgspec.Struct, frozen=True, kw_only=True):
 
     @classmethod
     def draw(cls) -> Marks:
-        """New marks, of hexadecimal digits, which no format and no strftime(3) expands."""
+        """Draw new marks. They are hexadecimal digits, which neither formats nor strftime(3) expand."""
         mark = os.urandom(16).hex()
         return cls(record=f"{mark}0", field=f"{mark}1")
 
@@ -46,14 +46,14 @@ class Marks(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Reply(msgspec.Struct, frozen=True, kw_only=True):
-    """The variables that were asked for, and what the further commands have printed."""
+    """The values of the variables, and the output of the further commands."""
 
     values: dict[str, str]
     printed: str
 
 
 def pane_gone(pane: str) -> PaneGoneError:
-    """The error for a pane that is absent, also for an id that cannot be one."""
+    """The error for an absent pane, and for an id that cannot exist."""
     return PaneGoneError(
         f"pane {one_line(pane)} does not exist any more; see the member's placement"
     )
@@ -100,7 +100,7 @@ def ask(
         return replies | dict.fromkeys(real, error)
     records = marks.records(answer.out)
     if len(records) != len(real) + 1:
-        # Its client has ended early, which says nothing about what the server went on to do.
+        # The client has ended early. The server may have gone on.
         broken = MultiplexerTimeoutError(
             f"tmux gave an incomplete answer ({answer.err}); see whether its server runs"
         )

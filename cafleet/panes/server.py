@@ -1,4 +1,4 @@
-"""libtmux on top of our runner, so that its calls have our limits, our escapes and our errors."""
+"""libtmux on top of our runner: its calls get our time limits, escapes and errors."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from cafleet.panes.runner import CommandResult, run
 
 
 class LimitedServer(Server):
-    """A server for one piece of work: all its calls together may take ``limit`` seconds.
+    """A server for one operation. All its calls together may take ``limit`` seconds.
 
     New panes start in ``cwd``. Only ``cmd`` and what merely forwards to it is used: libtmux's
     listings read every pane of the server with formats of their own and fail on odd ones.
@@ -28,10 +28,10 @@ class LimitedServer(Server):
         self.cwd = cwd
 
     def left(self) -> float:
-        """Seconds that remain.
+        """The seconds that remain.
 
         Raises:
-            MultiplexerTimeoutError: there are none.
+            MultiplexerTimeoutError: no time remains.
         """
         left = self._ends - time.monotonic()
         if left <= 0:
@@ -41,7 +41,7 @@ class LimitedServer(Server):
         return left
 
     def cmd(self, cmd: str, *args: Any, target: str | int | None = None) -> tmux_cmd:
-        """Run one command; as everywhere in libtmux the result tells whether tmux refused it.
+        """Run one command. The result says whether tmux refused it, as everywhere in libtmux.
 
         Raises:
             MultiplexerError: see :func:`cafleet.panes.runner.run`.
@@ -51,7 +51,7 @@ class LimitedServer(Server):
         return _Finished(words, self.chain(words))
 
     def chain(self, *commands: Sequence[str]) -> CommandResult:
-        """Run commands in one call, one after the other up to a failure.
+        """Run commands in one call, in order, up to the first failure.
 
         Raises:
             MultiplexerError: see :func:`cafleet.panes.runner.run`.

@@ -1,4 +1,4 @@
-"""What stands between the characters that ``capture-pane -e`` prints: SGR, and little else."""
+"""Control sequences in the output of ``capture-pane -e``: SGR, and few others."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ _OTHER = re.compile(r"\x1b\][^\x07\x1b]*(?:\x07|\x1b\\)|[\x0e\x0f]")
 
 
 def only_sgr(printed: str) -> str:
-    """``printed`` with no control sequence but SGR (ECMA-48, 8.3.117)."""
+    """Remove all control sequences but SGR (ECMA-48, 8.3.117)."""
     return _OTHER.sub("", printed)
 
 

@@ -1,4 +1,4 @@
-"""Opening a pane for a member, so that it is there, tagged and alive, or nothing of it is left."""
+"""Open a member's pane. Either it is there, tagged and alive, or nothing of it is left."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from cafleet.panes.server import LimitedServer
 from cafleet.panes.survey import survey
 from cafleet.panes.words import encode, one_line, plain
 
-# A program that cannot start has ended by then; an interpreter that lacks a module takes about 0.1.
+# A program that cannot start has ended by then. An interpreter without a needed module takes 0.1 s.
 _SETTLING = 0.3
 _CLOSING = 1.0
 _FACTS = (
@@ -97,11 +97,11 @@ def _open(
     argv: Sequence[str],
     options: Mapping[str, str],
 ) -> str:
-    """Open the pane, and tag it in the same call of tmux; its id.
+    """Open the pane and tag it in the same call of tmux. Returns its id.
 
-    So a pane is never without its tag, whatever becomes of this program or of tmux meanwhile.
-    tmux has no word for a pane that was just opened beside the active one: it is looked for where it
-    has to be, and known by a mark in its command.
+    So a pane is never without its tag, even if this program or tmux is killed meanwhile. tmux cannot
+    name a pane that was just opened without focus: we look where it has to be, and know it by a mark
+    in its command.
 
     Raises:
         SplitError: tmux refused, or it did not name the pane, and nobody can tell whether there is one.
@@ -116,7 +116,7 @@ def _open(
         answer = server.chain(opening, ["if-shell", "-F", "-t", place.opened, is_it, write])
     except MultiplexerTimeoutError as error:
         raise _unknown(error.message) from error
-    # The user's hooks may have printed something as well, or have failed.
+    # The user's hooks may have printed something, or may have failed.
     opened = [record[0] for record in marks.records(answer.out)]
     if len(opened) == 1 and is_pane_id(opened[0]):
         return opened[0]
@@ -151,7 +151,7 @@ def _furnish(
 ) -> None:
     """Give the pane its options and its title, and arrange its window.
 
-    What tmux refuses here is not judged yet: most often the pane has vanished already.
+    Refusals of tmux are not judged here: most often the pane has vanished already.
     """
     # Where a hook has moved the pane, these were not set when it was opened.
     server.chain(*_set(pane, options), ["select-pane", "-t", pane, "-T", plain(title)])
@@ -160,10 +160,10 @@ def _furnish(
 
 
 def _settled(server: LimitedServer, pane: str, tag: PaneTag, program: str) -> NewPane:
-    """See after a moment that the pane is as it should be.
+    """Check after a moment that the pane is as it should be.
 
     Raises:
-        MultiplexerError: it is not, and has to go.
+        MultiplexerError: it is not, so the caller closes it.
     """
     time.sleep(min(_SETTLING, server.left()))
     found = ask(server.socket, [pane], _FACTS, limit=server.left())[pane]
@@ -197,7 +197,7 @@ def _closed_after(error: MultiplexerError, socket: str, pane: str, place: Positi
 
 
 def _close(socket: str, pane: str, place: Position) -> bool:
-    """Close the pane and give its room back as the layout has it; whether it is gone for certain."""
+    """Close the pane and arrange the window again. Returns whether the pane is certainly gone."""
     with signals_held():
         try:
             kill(socket, pane, missing_ok=True, limit=_CLOSING)

@@ -1,4 +1,4 @@
-"""All panes of a server: where each one is, how large, and what tag it carries."""
+"""All panes of a server: position, size and tag."""
 
 from __future__ import annotations
 

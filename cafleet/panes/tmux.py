@@ -1,4 +1,4 @@
-"""The tmux implementation of the multiplexer interface: one server, each operation its module."""
+"""The multiplexer interface for tmux. Each operation has a module of its own."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ class Tmux:
             try:
                 client.connect(os.fsencode(self.socket))
             except BlockingIOError:
-                # It is there, and so slow that its queue is full.
+                # The server is there, but slow: its queue is full.
                 return True
             except OSError:
                 return False

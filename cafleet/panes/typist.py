@@ -1,16 +1,15 @@
 """Typing: text as a paste, Enter as a pasted carriage return.
 
-Text never stands in a command. It is loaded over stdin into a buffer that is named for this one
-paste, and comes from there unchanged: ``-p`` brackets it where the program asked for that, ``-r``
-keeps line feeds from becoming carriage returns. Enter is pasted as well, since key presses are
-copied to other panes by ``synchronize-panes`` and swallowed by copy mode; without ``-p``, or
-programs would take it for text.
+Text never stands in a command. tmux reads it from stdin into a buffer with a name for this paste
+alone, and pastes it unchanged: ``-p`` brackets it if the program asked for that, ``-r`` keeps line
+feeds. Enter is pasted, too: ``synchronize-panes`` copies key presses to other panes, and copy mode
+swallows them. Enter is pasted without ``-p``, or programs would take it for text.
 
 tmux 3.3a crashes, with every session in it, when something is pasted into a dead pane (one kept by
 ``remain-on-exit``), and drops silently what is pasted into a pane whose input is off. Hence the
-condition, which the server evaluates in the same breath as the paste. It also holds the program in
-the pane to what was seen there: a shell that has come into its place would run a pasted text. The
-processes of the agent are looked for once more right before, since a name alone may be another's.
+condition, which the server evaluates in the same command as the paste. It also checks that the pane
+still runs the program that was seen there: a shell in its place would execute the text. We look for
+the agent's processes right before the paste, too, since another program may have the same name.
 """
 
 from __future__ import annotations
@@ -29,7 +28,7 @@ from cafleet.screens import Process
 
 _FLAGS = ("pane_dead", "pane_input_off", "pane_in_mode")
 _DONE = "typed"
-# Each text takes a tmux of its own, which mostly waits.
+# Each text needs a tmux process of its own, which mostly waits.
 _LOADERS = 4
 _TAKES_INPUT = "#{==:#{pane_dead}#{pane_input_off},00}"
 # In copy mode tmux 3.3a asks that mode's screen whether to bracket, and does not.
@@ -47,7 +46,7 @@ def paste(
     processes: Mapping[str, Sequence[Process]],
     tokens: Mapping[str, str],
 ) -> dict[str, MultiplexerError]:
-    """Paste each pane's text into it; returns the failures.
+    """Paste each pane's text. Returns the failures.
 
     ``programs`` are those that run in the panes, and ``processes`` those that have to be in their
     foreground, where that is known. Each pane's token is written on it in the same breath: whoever
@@ -96,7 +95,7 @@ def _condition(program: str) -> str:
 
 
 def enter(socket: str, panes: Sequence[str]) -> dict[str, MultiplexerError]:
-    """Press Enter in each of the panes; returns the failures."""
+    """Press Enter in each pane. Returns the failures."""
     try:
         buffer = _load(socket, b"\r")
     except MultiplexerError as error:
@@ -114,7 +113,7 @@ def enter(socket: str, panes: Sequence[str]) -> dict[str, MultiplexerError]:
 
 
 def _load_all(socket: str, data: Mapping[str, bytes]) -> dict[str, str]:
-    """Load each pane's text, several at a time; the name of each pane's buffer.
+    """Load the panes' texts, several at a time. Returns the name of each pane's buffer.
 
     Raises:
         MultiplexerError: one could not be loaded; those after it were not tried.

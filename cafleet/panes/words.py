@@ -1,4 +1,4 @@
-"""Words on tmux's command line, and what tmux says in an error message."""
+"""Words of tmux's command line, and of its error messages."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from cafleet.errors import MultiplexerError
 
 
 def packed(*commands: Sequence[str]) -> list[bytes]:
-    """The words of ``commands`` as tmux's command line takes them.
+    """Escape the words of ``commands`` for tmux's command line.
 
     tmux ends a command at a word that ends in ``;`` (tmux(1), COMMAND PARSING AND EXECUTION) unless
     a backslash stands before it, which it then removes.
@@ -24,7 +24,7 @@ def packed(*commands: Sequence[str]) -> list[bytes]:
 
 
 def one_line(text: str) -> str:
-    """``text`` fit to stand in an error message."""
+    """Make ``text`` fit for an error message."""
     return " ".join("".join(c if c.isprintable() else " " for c in text).split())
 
 
@@ -44,7 +44,7 @@ def encode(word: str) -> bytes:
 
 
 def plain(text: str) -> str:
-    """``text`` fit to be shown by tmux, as a title or a name, which it reads as a format.
+    """Make ``text`` fit for a title or a name, which tmux reads as a format.
 
     ``#`` begins a variable, a command or a style, and ``%`` a part of the time (tmux(1), FORMATS
     and STYLES); the wide forms of both look like them and mean nothing.
