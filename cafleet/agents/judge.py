@@ -15,7 +15,7 @@ from cafleet.agents.cells import Row, parse
 from cafleet.agents.composer import STATUS_ROWS, Composer, find, is_choice
 from cafleet.agents.cues import USER_FILE, Cues, current_cues
 from cafleet.agents.patterns import fits, found
-from cafleet.agents.presence import is_shell, of_agent, only_shells
+from cafleet.agents.presence import is_shell, may_run, of_agent, only_shells
 from cafleet.agents.surroundings import Surroundings, is_spinner, read
 from cafleet.records import CodingAgent, ScreenState
 from cafleet.screens import Look, Picture, Process
@@ -42,6 +42,11 @@ def judge(picture: Picture, agent: CodingAgent, *, cues: Cues | None = None) -> 
     if picture.foreground is None:
         if is_shell(picture.command, cues) and look.state is ScreenState.UNKNOWN:
             return _shell(picture)
+        if look.state is ScreenState.REST and not may_run(picture.command, cues):
+            # Any program can draw such a screen, and a shell would execute what is typed.
+            return _unknown(
+                f"no process of the pane can be seen, and {picture.command} is not {agent}"
+            )
         return look
     return _process_fault(picture.foreground, agent, cues) or look
 

@@ -24,6 +24,13 @@ def only_shells(processes: tuple[Process, ...], cues: Cues) -> bool:
     return all(is_shell(_first(each), cues) for each in processes)
 
 
+def may_run(command: str, cues: Cues) -> bool:
+    """Whether a program of this name can be the agent: its own, or an interpreter."""
+    return not is_shell(command, cues) and (
+        _named(command, cues) or _INTERPRETER.fullmatch(_base(command)) is not None
+    )
+
+
 def is_shell(program: str, cues: Cues) -> bool:
     """Whether a program, by its name or its path, is a shell; a login shell has a dash in front."""
     return _base(program).removeprefix("-") in cues.shells

@@ -23,6 +23,8 @@ _APART = re.compile(r"\s{2,}|\s+·(?:\s+|$)|(?<=[A-Z] --)\s")
 _CLOCK = re.compile(r"[\s(\[](?:\d+d\s?)?(?:\d+h\s?)?(?:\d+m\s?)?\d+s\b")
 # The same behind any sign at the head of a line.
 _RUNNING = re.compile(r"[^\w\s]\s.*[(\[](?:\d+d\s?)?(?:\d+h\s?)?(?:\d+m\s?)?\d+s\b")
+# The same with the mark of what is unfinished, which makes it a status line whatever its sign is.
+_UNFINISHED_RUNNING = re.compile(r"\S\s\w[^(\[]*…\s[(\[](?:\d+d\s?)?(?:\d+h\s?)?(?:\d+m\s?)?\d+s\b")
 # A picture that is drawn with characters.
 _ART = re.compile(r"[\u2800-\u28ff\s]{4,}")
 _CUT = "…"
@@ -156,8 +158,10 @@ def _working_above(rows: list[Row], composer: Composer, cues: Cues) -> str:
         text = rows[at].text
         if _is_finished(rows, at, cues):
             return ""
-        # An answer of Claude Code may end in such words, and looks like nothing else.
+        # An answer of Claude Code begins with a sign, too, and may hold a time.
         if _RUNNING.match(text) and not (cues.frame == "rules" and fits(text, cues.turns)):
+            return "a status line with a running clock"
+        if _UNFINISHED_RUNNING.match(text):
             return "a status line with a running clock"
         spins = text[:1] in cues.spinners or is_spinner(text[:1])
         if spins and (said := _status_line(rows, at, composer, cues)):
@@ -169,6 +173,8 @@ def _working_above(rows: list[Row], composer: Composer, cues: Cues) -> str:
 
 def _status_line(rows: list[Row], at: int, composer: Composer, cues: Cues) -> str:
     line = rows[at].text
+    if is_spinner(line[:1]) and not _ART.match(line):
+        return "a status line with a spinner"
     if mark := found(cues.unfinished, line):
         return f"a status line with {mark}"
     end = next(
@@ -241,14 +247,17 @@ def _is_over(
     Where no line on the screen tells that of any turn, a status that is shown only while none is
     going on stands for it.
     """
-    if end and (_ends_turn(rows, composer, end, cues) or _is_turn(end, cues)):
+    is_idle = any(fits(item, cues.idle) for text in below for item in _items(text))
+    is_turn = _is_turn(end, cues) and (is_idle or cues.frame != "box")
+    if end and (is_turn or _ends_turn(rows, composer, end, cues)):
         return not found(cues.tips, " ".join(end[-2:]))
     if cues.frame == "box" and end and _indent(end[-1]) > composer.start[0]:
         # It stands where no transcript does: a dialog, or what is left of one.
         return False
-    return any(fits(item, cues.idle) for text in below for item in _items(text)) and not any(
-        fits(row.text, cues.finished) for row in rows[: composer.outer]
-    )
+    if cues.frame == "rules" and end:
+        # A status line stands there, or a text that has no answer yet.
+        return False
+    return is_idle and not any(fits(row.text, cues.finished) for row in rows[: composer.outer])
 
 
 def _indent(text: str) -> int:
@@ -256,8 +265,10 @@ def _indent(text: str) -> int:
 
 
 def _is_turn(block: list[str], cues: Cues) -> bool:
-    return fits(" ".join(block), cues.turns) and (
-        cues.frame != "plain" or _stands_as_drawn(block[0], cues)
+    return (
+        bool(block)
+        and fits(" ".join(block), cues.turns)
+        and (cues.frame != "plain" or _stands_as_drawn(block[0], cues))
     )
 
 

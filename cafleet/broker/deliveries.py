@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Sequence
 from datetime import datetime
 
@@ -148,15 +149,18 @@ def postpone(
     reason: str,
     now: datetime,
 ) -> None:
-    """Note that what waits for some members stays owed, as held or unreachable; only a new state or
-    reason is an event.
+    """Note that what waits for some members stays owed, as held or unreachable.
 
-    What has changed is looked for before the transaction: it may be a few of very many.
+    Only a new state or reason is an event. A reason that differs in its numbers alone is not new: it
+    may quote a line of the screen that counts. What has changed is looked for before the transaction:
+    it may be a few of very many.
     """
     rows = queries.list_judged_otherwise(
         conn, member_ids=member_ids, delivery_state=state, reason=reason
     )
-    if not rows:
+    known = states(conn, message_ids=[row.message_id for row in rows])
+    said = (state, _without_numbers(reason))
+    if all((each.state, _without_numbers(each.reason)) == said for each in known.values()):
         return
     with transaction(conn):
         current = states(conn, message_ids=[row.message_id for row in rows])
@@ -164,6 +168,10 @@ def postpone(
         if changed:
             queries.mark_deliveries_waiting(conn, message_ids=changed, delivery_state=state)
             _record(conn, changed, state, reason, None, now)
+
+
+def _without_numbers(reason: str | None) -> str | None:
+    return reason and re.sub(r"\d+", "#", reason)
 
 
 def mark_seen(conn: Connection, *, message_ids: Sequence[int], now: datetime) -> None:

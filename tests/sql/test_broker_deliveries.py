@@ -156,6 +156,10 @@ def test_a_postponement_is_an_event_when_state_or_reason_is_new(
     assert {(each.state.value, each.reason) for each in found.values()} == {
         ("unreachable", "draft")
     }
+    postpone(DeliveryState.HELD, "unknown: “12 tips left”")
+    writes = conn.total_changes
+    postpone(DeliveryState.HELD, "unknown: “9 tips left”")
+    assert conn.total_changes == writes
 
 
 def test_a_poll_makes_all_seen_but_what_is_being_typed(

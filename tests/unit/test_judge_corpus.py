@@ -116,11 +116,33 @@ def test_only_a_process_of_the_agent_makes_a_screen_the_agents(agent: CodingAgen
         ((Process(pid=1, name="bash"),), "shell"),
         ((Process(pid=1, name="bash"), Process(pid=2, name=agent)), "rest"),
         ((Process(pid=1, name="bash"), Process(pid=2, name="ssh")), "unknown"),
-        (None, "rest"),
+        (None, "unknown"),
         ((), "shell"),
     ]:
         picture = msgspec.structs.replace(shell, foreground=foreground)
         assert judge(picture, agent).state == expected, foreground
+
+
+@pytest.mark.parametrize("agent", CodingAgent)
+@pytest.mark.parametrize(
+    ("command", "state"),
+    [
+        ("", "unknown"),
+        ("-zsh", "unknown"),
+        ("ssh", "unknown"),
+        ("docker", "unknown"),
+        ("less", "unknown"),
+        ("{agent}-monitor", "unknown"),
+        ("node", "rest"),
+        ("{agent}", "rest"),
+    ],
+)
+def test_where_no_process_can_be_seen_the_command_has_to_be_the_agents(
+    agent: CodingAgent, command: str, state: str
+) -> None:
+    at_rest = recording(f"{agent}-rest-72x24").picture
+    picture = msgspec.structs.replace(at_rest, command=command.format(agent=agent), foreground=None)
+    assert judge(picture, agent).state == state
 
 
 def test_a_sent_notice_is_in_the_transcript() -> None:

@@ -321,6 +321,66 @@ def test_keys_that_opencode_shows_at_work_too_are_no_rest() -> None:
     assert seen.state == ScreenState.UNKNOWN, seen.cue
 
 
+STATUS_LINES = [
+    "● Computing… (34s)",
+    "⏺ Thinking… (2m 03s · ↓ 1.2k tokens)",
+    "⠋ Thinking",
+    "◐ Thinking",
+]
+
+
+@pytest.mark.parametrize(
+    "footer", ["? for shortcuts", "-- INSERT --", "⏵⏵ bypass permissions on (shift+tab to cycle)"]
+)
+@pytest.mark.parametrize("line", [*STATUS_LINES, "考えています…", "❯ a text that was just sent"])
+def test_a_footer_known_at_rest_makes_no_unknown_line_rest(line: str, footer: str) -> None:
+    seen = look("claude", "❯ do it", "", line, "", *composer("claude")[:-1], f"  {footer}")
+    assert seen.state in {"working", "unknown"}, seen.cue
+
+
+@pytest.mark.parametrize(
+    "footer",
+    [
+        "Context left until auto-compact: 7%",
+        "✗ Auto-update failed · Try claude doctor",
+        "You've used 91% of your weekly limit · resets Dec 4, 1:39am (UTC)",
+        "2 MCP servers need auth · /mcp",
+        "Thinking off (tab to toggle)",
+        "⧉ In main.py",
+        "PR #12",
+        "1 bash · 2 background tasks · ↓ to manage",
+    ],
+)
+def test_what_claude_says_beside_a_conversation_is_known_at_rest(footer: str) -> None:
+    status = f"  ? for shortcuts · {footer}"
+    seen = look("claude", "● done", "", FINISHED["claude"], "", *composer("claude")[:-1], status)
+    assert seen.state == "rest", seen.cue
+
+
+@pytest.mark.parametrize(
+    ("line", "status", "state"),
+    [
+        ("     ▣  Build · m1 · 2.3s", "   ctrl+p commands", "rest"),
+        ("     ▣  Build · m1 · 4m 2s", "   ctrl+p commands", "rest"),
+        ("     ▣  Build · m1", "   ctrl+p commands", "unknown"),
+        ("     ▣  Build · m1", "   /home/u        ctrl+p commands", "rest"),
+    ],
+)
+def test_an_answer_of_opencode_without_a_duration_may_go_on(
+    line: str, status: str, state: str
+) -> None:
+    seen = look("opencode", "     answer", "", line, "", *composer("opencode")[:-1], status)
+    assert seen.state == state, seen.cue
+
+
+@pytest.mark.parametrize(
+    "head", ["• Queued follow-up inputs", "• Messages to be submitted at end of turn"]
+)
+def test_a_queue_of_codex_is_work(head: str) -> None:
+    seen = look("codex", "› do it", "", head, "  ↳ and this", *composer("codex"))
+    assert seen.state == "working", seen.cue
+
+
 def test_the_order_of_what_is_outside_the_screen() -> None:
     rest = composer("claude")
     for changes, state in [

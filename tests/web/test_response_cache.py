@@ -1,4 +1,4 @@
-"""Answers are kept, and no client can tell but by what they cost."""
+"""Responses are kept, and no client can tell but by what they cost."""
 
 from __future__ import annotations
 
@@ -18,8 +18,8 @@ import pytest
 
 from cafleet.courier.process_lock import ProcessLock, loop_lock_path
 from cafleet.errors import IntegrityError
-from cafleet.web.database_watch import Watch
-from cafleet.web.response_cache import MOST_BYTES, Answers, Question
+from cafleet.web.database_watch import DatabaseWatch
+from cafleet.web.response_cache import MOST_BYTES, CacheKey, ResponseCache
 from tests.harness.program import Program
 from tests.harness.registry import Registry
 from tests.harness.web import Reply, WebServer
@@ -193,7 +193,7 @@ def commit(path: Path) -> None:
 
 def test_a_look_that_has_begun_is_not_shared(own_copy: Path) -> None:
     async def story() -> None:
-        watch = Watch(str(own_copy))
+        watch = DatabaseWatch(str(own_copy))
         first = asyncio.create_task(watch.look())
         for _ in range(5):
             await asyncio.sleep(0)
@@ -209,7 +209,7 @@ def test_a_look_that_has_begun_is_not_shared(own_copy: Path) -> None:
 
 def test_a_file_that_was_away_meanwhile_is_another(own_copy: Path) -> None:
     async def story() -> None:
-        watch, status = Watch(str(own_copy)), own_copy.stat()
+        watch, status = DatabaseWatch(str(own_copy)), own_copy.stat()
         before = await watch.look()
         away = own_copy.rename(own_copy.with_suffix(".away"))
         assert not (await watch.look()).is_readable
@@ -233,11 +233,11 @@ def run(story: Coroutine[Any, Any, None]) -> None:
 
 
 class Asking:
-    """Answers on a database, and how often each was looked for."""
+    """Responses on a database, and how often each was looked for."""
 
     def __init__(self, path: Path) -> None:
-        self.watch = Watch(str(path))
-        self.answers = Answers(self.watch)
+        self.watch = DatabaseWatch(str(path))
+        self.cache = ResponseCache(self.watch)
         self.found: list[str] = []
 
     async def ask(self, path: str = "/", *, size: int = 1, **more: Any) -> bytes:
@@ -247,8 +247,8 @@ class Asking:
                 raise IntegrityError("a bad row")
             return b"x" * size
 
-        question = Question(path=path, query=b"", fleet_id=1, **more)
-        return (await self.answers.get(lambda: question, find)).body
+        key = CacheKey(path=path, query=b"", fleet_id=1, **more)
+        return (await self.cache.get(lambda: key, find)).body
 
 
 def asked(path: Path, story: Callable[[Asking], Coroutine[Any, Any, None]]) -> list[str]:
