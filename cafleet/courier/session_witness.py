@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 
 import msgspec
 
@@ -72,16 +72,20 @@ def has_submitted(agent: CodingAgent, processes: tuple[Process, ...], text: str)
     and time. Then it proves itself, whichever session of opencode holds it.
     """
     wanted = " ".join(text.split())
-    if agent is CodingAgent.OPENCODE:
-        sessions = [each for process in processes for each in _of_opencode(process)]
-    else:
-        found = find_session(agent, processes)
-        sessions = [] if found is None else [found.session]
     return any(
         " ".join(submitted.split()) == wanted
-        for session in sessions
+        for session in _sessions(agent, processes)
         for submitted in session.submitted
     )
+
+
+def _sessions(agent: CodingAgent, processes: tuple[Process, ...]) -> Iterator[Session]:
+    """The sessions that may be the processes', each read when it is asked for."""
+    if agent is CodingAgent.OPENCODE:
+        for process in processes:
+            yield from _of_opencode(process)
+    elif found := find_session(agent, processes):
+        yield found.session
 
 
 class FoundSession(msgspec.Struct, frozen=True, kw_only=True):
@@ -125,14 +129,16 @@ def _of_codex(process: Process) -> FoundSession | None:
     return None if path is None or session is None else FoundSession(path=path, session=session)
 
 
-def _of_opencode(process: Process) -> list[Session]:
-    """The newest sessions of the folder that the process works in."""
+def _of_opencode(process: Process) -> Iterator[Session]:
+    """The sessions of the folder that the process works in, the newest first."""
     variables, folder = environment_of(process) or {}, folder_of(process)
     if folder is None or not variables.get("HOME"):
-        return []
+        return
     path = opencode.database(variables["HOME"], variables.get("XDG_DATA_HOME"))
-    found = (opencode.read(path, each) for each in opencode.session_ids(path, folder))
-    return [session for session in found if session is not None]
+    for each in opencode.session_ids(path, folder):
+        session = opencode.read(path, each)
+        if session is not None:
+            yield session
 
 
 def _stamp(path: str) -> tuple[int, int]:

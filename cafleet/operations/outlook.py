@@ -24,7 +24,7 @@ from cafleet.store import Connection
 from cafleet.store.rows import DeliveryRow
 
 
-class Outlook(msgspec.Struct, frozen=True, kw_only=True):
+class DeliveryOutlook(msgspec.Struct, frozen=True, kw_only=True):
     """``lacks_courier``: the notice is owed, and no loop runs that would type it. ``is_gone``: the
     recipient's pane was gone when it was last looked at. ``lock_file`` is that of the pane, where
     another process keeps the courier from typing. ``removal``: how the recipient is taken out."""
@@ -39,7 +39,7 @@ class Outlook(msgspec.Struct, frozen=True, kw_only=True):
     removal: str
 
 
-def outlooks(conn: Connection, *, lines: Sequence[LifeLine]) -> list[Outlook]:
+def outlooks(conn: Connection, *, lines: Sequence[LifeLine]) -> list[DeliveryOutlook]:
     """Some deliveries of one fleet, ids ascending, with what decides how it goes on with them."""
     rows = deliveries.standing(conn, message_ids=[line.message_id for line in lines])
     unserved = any(line.state in OWED for line in lines) and not is_running(
@@ -50,10 +50,12 @@ def outlooks(conn: Connection, *, lines: Sequence[LifeLine]) -> list[Outlook]:
     ]
 
 
-def _outlook(conn: Connection, line: LifeLine, row: DeliveryRow, *, unserved: bool) -> Outlook:
+def _outlook(
+    conn: Connection, line: LifeLine, row: DeliveryRow, *, unserved: bool
+) -> DeliveryOutlook:
     recipient = members.find(conn, member_id=line.to_member_id)
     ended_gone = (line.reason or "").partition(":")[0] == ScreenState.GONE
-    return Outlook(
+    return DeliveryOutlook(
         line=line,
         fleet_id=row.fleet_id,
         urgent=bool(row.urgent),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from cafleet.operations.outlook import Outlook
+from cafleet.operations.outlook import DeliveryOutlook
 from cafleet.present.visible import visible
 from cafleet.records import TEXT_UNSHOWN, DeliveryState, MessageRecord, MessageType, ScreenState
 
@@ -70,7 +70,7 @@ _HELD = {
 }
 
 
-def life_line(outlook: Outlook) -> str:
+def life_line(outlook: DeliveryOutlook) -> str:
     """State, reason and time on the first line, then what would change it, then the changes."""
     line = outlook.line
     reason = "" if line.reason is None else f" ({visible(line.reason)})"
@@ -86,14 +86,14 @@ def life_line(outlook: Outlook) -> str:
     return "\n".join(rows)
 
 
-def told(message: MessageRecord, lines: Sequence[Outlook]) -> str:
+def told(message: MessageRecord, lines: Sequence[DeliveryOutlook]) -> str:
     """The life line of a message; of each delivery of a broadcast, a blank line between."""
     if message.type is MessageType.BROADCAST_SUMMARY and not lines:
         return f"broadcast {message.message_id} had no recipients."
     return "\n\n".join(life_line(line) for line in lines)
 
 
-def _next(outlook: Outlook) -> str:
+def _next(outlook: DeliveryOutlook) -> str:
     courier = _NO_COURIER if outlook.lacks_courier else ""
     return (courier + _advice(outlook)).format(
         fleet=outlook.fleet_id,
@@ -103,7 +103,7 @@ def _next(outlook: Outlook) -> str:
     )
 
 
-def _advice(outlook: Outlook) -> str:
+def _advice(outlook: DeliveryOutlook) -> str:
     line = outlook.line
     if outlook.has_left and line.state is not DeliveryState.SEEN:
         return _LEFT
@@ -114,7 +114,7 @@ def _advice(outlook: Outlook) -> str:
     return _NEXT[line.state]
 
 
-def _held(outlook: Outlook) -> str:
+def _held(outlook: DeliveryOutlook) -> str:
     if outlook.lock_file is not None:
         return _LOCKED
     if outlook.line.reason == TEXT_UNSHOWN:

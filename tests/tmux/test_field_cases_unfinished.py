@@ -3,6 +3,7 @@ whoever comes next, is submitted once at most, and is never glued to another."""
 
 from __future__ import annotations
 
+import json
 import os
 import signal
 import subprocess
@@ -162,6 +163,49 @@ def test_a_stopped_agent_behind_a_launcher_gets_each_text_once(
         os.kill(agent, signal.SIGCONT)
     texts = "".join(frames(seat))
     assert (texts.count("the first one"), texts.count("the second one")) == (1, 1)
+
+
+@pytest.mark.slow
+def test_a_session_record_proves_what_the_screen_does_not_show(
+    fleet: Fleet, crew: CrewMaker, cafleet: Program, registry: Registry
+) -> None:
+    seat = fleet.recipient
+    agent = int(crew.server.ask(seat.pane, "#{pane_pid}"))
+    seat.recording.command(hang=True)
+    with running(cafleet, registry):
+        first = post(registry, "the first one")
+        assert settled(registry, first, seconds=60)["state"] == "unsure"
+        [(text,)] = registry.rows("SELECT text FROM typings")
+        write_record(Path(cafleet.environment["HOME"]) / ".claude", agent, text)
+        wait_for_states(registry, "submitted", seconds=60)
+    assert events_of(registry, first)[-1] == ("submitted", "session record")
+    assert b"\r" not in seat.recording.typed()
+    seat.recording.command(hang=False)
+
+
+def events_of(registry: Registry, message_id: int) -> list[tuple[Any, ...]]:
+    return registry.rows(
+        "SELECT state, evidence FROM delivery_events WHERE message_id = ? ORDER BY event_id",
+        message_id,
+    )
+
+
+def write_record(base: Path, process: int, text: str) -> None:
+    """A session of Claude Code that the process shows, in which a person submitted ``text``."""
+    session = "44444444-2222-4333-8444-555555555555"
+    started = Path(f"/proc/{process}/stat").read_text().rpartition(")")[2].split()[19]
+    own = {"pid": process, "procStart": started, "sessionId": session, "status": "idle"}
+    row = {
+        "type": "user",
+        "origin": {"kind": "human"},
+        "message": {"role": "user", "content": text},
+    }
+    for path, content in (
+        (base / "projects" / "-work" / f"{session}.jsonl", row),
+        (base / "sessions" / f"{process}.json", own),
+    ):
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(json.dumps(content) + "\n")
 
 
 def child_of(process: int) -> int:

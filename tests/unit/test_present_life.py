@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from cafleet.operations.outlook import Outlook
+from cafleet.operations.outlook import DeliveryOutlook
 from cafleet.present.life_text import life_line
 from cafleet.records import OWED, TEXT_UNSHOWN, DeliveryEvent, DeliveryState, LifeLine, ScreenState
 
@@ -37,7 +37,7 @@ def lines(
         "lock_file": None,
         "removal": "delete the member with `cafleet member delete 3`",
     }
-    return life_line(Outlook(line=line, **usual | circumstances)).splitlines()
+    return life_line(DeliveryOutlook(line=line, **usual | circumstances)).splitlines()
 
 
 def advice(state: DeliveryState, reason: str | None = None, **circumstances: Any) -> str:
