@@ -231,6 +231,98 @@ class DeliveryEvent(msgspec.Struct, frozen=True, kw_only=True):
     evidence: str | None
 
 
+class DeliveryStatus(msgspec.Struct, frozen=True, kw_only=True):
+    """A delivery, what is known of its notice, and of its recipient.
+
+    ``owner_gone`` is 1 if the recipient's pane was gone at the last look. ``urgent`` is 0 or 1.
+    """
+
+    message_id: int
+    owner_member_id: int
+    created_at: str
+    status_state: MessageState
+    urgent: int
+    fleet_id: int
+    owner_status: MemberStatus
+    owner_gone: int
+    delivery_state: DeliveryState
+    reason: str | None
+
+
+class OwedNotice(msgspec.Struct, frozen=True, kw_only=True):
+    """A notice that is due. ``from_name`` is null if the sender's row is gone."""
+
+    message_id: int
+    owner_member_id: int
+    owner_name: str
+    from_member_id: int
+    from_name: str | None
+    created_at: str
+    text: str
+    delivery_state: DeliveryState
+    urgent: int
+    held_since: str | None
+
+
+class OwingPane(msgspec.Struct, frozen=True, kw_only=True):
+    """The pane of a member that is owed notices, or that may hold an unsettled text.
+
+    The last five are 0 or 1: a notice was not tried yet, was typed, is unsure, is urgent or was held
+    for longer than it may be, could not be typed since the pane was out of reach.
+    """
+
+    member_id: int
+    mux_pane_id: str
+    mux_socket: str | None
+    untried: int
+    typed: int
+    unsure: int
+    pressing: int
+    unreachable: int
+
+
+class Typing(msgspec.Struct, frozen=True, kw_only=True):
+    """A text that the program typed into a member's pane, and that may still stand there.
+
+    ``marker`` holds the parts that prove the text, one a line. ``enters`` counts the Enters that
+    were pressed. ``picture`` is the digest of the pane's picture before the paste.
+    """
+
+    member_id: int
+    kind: TypingKind
+    text: str
+    marker: str | None
+    mux_pane_id: str
+    program: str
+    token: str
+    typed_at: str
+    enters: int
+    state: TypingState
+    evidence: str | None
+    settled_at: str | None
+    picture: str | None
+
+
+class WakeTarget(msgspec.Struct, frozen=True, kw_only=True):
+    """A member that the monitor is asked to check."""
+
+    member_id: int
+    name: str
+    coding_agent: CodingAgent
+    pending_count: int
+    oldest_pending_ts: str | None
+
+
+class AssetInstall(msgspec.Struct, frozen=True, kw_only=True):
+    """A skill or preset that `setup` has installed at ``path``."""
+
+    install_id: int
+    coding_agent: CodingAgent
+    path: str
+    cafleet_version: str
+    installed_at: str
+
+
 class LifeLine(msgspec.Struct, frozen=True, kw_only=True):
     """What became of one delivery: its state since when, and every change after the first."""
 

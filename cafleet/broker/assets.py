@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from datetime import datetime
 
 import msgspec
 
 from cafleet import __version__, clock
+from cafleet.broker.composing import records
 from cafleet.errors import DatabaseError, IntegrityError
-from cafleet.records import CodingAgent
+from cafleet.records import AssetInstall, CodingAgent
 from cafleet.store import Connection, queries
 from cafleet.store.access import each
 from cafleet.store.catalogue import table_names
@@ -26,13 +26,20 @@ class DamagedInstall(msgspec.Struct, frozen=True, kw_only=True):
     fault: str
 
 
-def installs(conn: Connection) -> tuple[Sequence[AssetInstallRow], Sequence[DamagedInstall]]:
-    """Every recorded installation, by agent and path, and each row that is damaged; none where there
-    is no table for them.
+def installs(conn: Connection) -> tuple[list[AssetInstall], list[DamagedInstall]]:
+    """Every recorded installation, by agent and path, and each damaged row.
+
+    Both are empty if there is no table for them.
 
     Raises:
         DatabaseError: they cannot be read.
     """
+    sound, damaged = stored_installs(conn)
+    return records(sound, AssetInstall), damaged
+
+
+def stored_installs(conn: Connection) -> tuple[list[AssetInstallRow], list[DamagedInstall]]:
+    """The same as rows, for the check of the database. Raises as :func:`installs`."""
     try:
         return queries.list_asset_installs(conn), []
     except IntegrityError:
@@ -70,7 +77,7 @@ def record_install(
             now=clock.stamp(now),
         )
         sound, damaged = installs(conn)
-        faulty: list[AssetInstallRow | DamagedInstall] = [
+        faulty: list[AssetInstall | DamagedInstall] = [
             *damaged,
             *(row for row in sound if not clock.is_stamp(row.installed_at)),
         ]

@@ -9,7 +9,7 @@ from typing import Any
 import msgspec
 
 from cafleet import clock
-from cafleet.broker.assets import installs
+from cafleet.broker.assets import stored_installs
 from cafleet.broker.cards import card_fault
 from cafleet.broker.fleets import database_id
 from cafleet.errors import FROM_BACKUP, IntegrityError
@@ -154,7 +154,7 @@ def _judged(conn: Connection, table: _Table, after: int, until: int) -> Iterator
 
 
 def _installs(conn: Connection) -> Iterator[str]:
-    sound, damaged = installs(conn)
+    sound, damaged = stored_installs(conn)
     yield from _values(sound)
     yield from (row.fault for row in damaged)
 

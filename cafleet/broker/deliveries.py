@@ -7,17 +7,20 @@ from collections.abc import Iterable, Sequence
 from datetime import datetime
 
 from cafleet import clock
+from cafleet.broker.composing import records
 from cafleet.records import (
     RECIPIENT_LEFT,
     Delivery,
     DeliveryEvent,
     DeliveryState,
+    DeliveryStatus,
     LifeLine,
     MemberStatus,
+    OwedNotice,
+    OwingPane,
 )
 from cafleet.store import Connection, queries
 from cafleet.store.connection import transaction
-from cafleet.store.rows import DeliveryRow, OwedRow, OwingRow
 
 _POLLED = "polled"
 _TYPED_UNREAD = Delivery(state=DeliveryState.TYPED, reason=None)
@@ -29,14 +32,14 @@ def states(conn: Connection, *, message_ids: Sequence[int]) -> dict[int, Deliver
     return by_message_id(standing(conn, message_ids=message_ids))
 
 
-def by_message_id(rows: Iterable[DeliveryRow]) -> dict[int, Delivery]:
+def by_message_id(rows: Iterable[DeliveryStatus]) -> dict[int, Delivery]:
     """What is known of the notices, by message id."""
     return {row.message_id: Delivery(state=row.delivery_state, reason=row.reason) for row in rows}
 
 
-def standing(conn: Connection, *, message_ids: Sequence[int]) -> Sequence[DeliveryRow]:
+def standing(conn: Connection, *, message_ids: Sequence[int]) -> list[DeliveryStatus]:
     """The states with what a wait for them depends on, ids ascending."""
-    return queries.list_deliveries(conn, message_ids=message_ids)
+    return records(queries.list_deliveries(conn, message_ids=message_ids), DeliveryStatus)
 
 
 def recipients(conn: Connection, *, message_ids: Sequence[int]) -> list[int]:
@@ -65,15 +68,15 @@ def life_lines(conn: Connection, *, message_ids: Sequence[int]) -> list[LifeLine
     ]
 
 
-def owed(conn: Connection, *, member_ids: Sequence[int]) -> list[OwedRow]:
+def owed(conn: Connection, *, member_ids: Sequence[int]) -> list[OwedNotice]:
     """The notices owed to some active members, by member and oldest first."""
-    return queries.list_owed(conn, member_ids=member_ids)
+    return records(queries.list_owed(conn, member_ids=member_ids), OwedNotice)
 
 
-def owing(conn: Connection, *, fleet_id: int) -> Sequence[OwingRow]:
+def owing(conn: Connection, *, fleet_id: int) -> list[OwingPane]:
     """The members of a fleet that have a pane, and are owed notices or have a text in it that is
     not settled; ids ascending."""
-    return queries.list_owing(conn, fleet_id=fleet_id)
+    return records(queries.list_owing(conn, fleet_id=fleet_id), OwingPane)
 
 
 def owed_in_fleet(conn: Connection, *, fleet_id: int) -> list[LifeLine]:
@@ -136,7 +139,7 @@ def settle(
     see(conn, message_ids=polled, reason=_POLLED, now=now)
 
 
-def _is_open_doubt(row: DeliveryRow) -> bool:
+def _is_open_doubt(row: DeliveryStatus) -> bool:
     active = row.owner_status is MemberStatus.ACTIVE
     return active and row.delivery_state is DeliveryState.UNSURE
 

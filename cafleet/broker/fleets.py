@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
 import msgspec
 
+from cafleet.broker.composing import record
 from cafleet.broker.ids import is_id
 from cafleet.errors import FROM_BACKUP, IntegrityError, UnknownIdError
 from cafleet.records import FleetRecord, FleetSummary
 from cafleet.store import Connection, queries
-from cafleet.store.rows import MemberStatusRow
 
 
 def database_id(conn: Connection) -> str:
@@ -31,12 +29,13 @@ def list_fleets(conn: Connection) -> tuple[list[FleetSummary], dict[int, Integri
     found: list[FleetSummary] = []
     damage: dict[int, IntegrityError] = {}
     for fleet in queries.list_fleets(conn):
-        count = fleet.member_count
+        summary = record(fleet, FleetSummary)
         try:
-            statuses(conn, fleet_id=fleet.fleet_id)
+            check_statuses(conn, fleet_id=fleet.fleet_id)
         except IntegrityError as error:
-            damage[fleet.fleet_id], count = error, None
-        found.append(msgspec.structs.replace(fleet, member_count=count))
+            damage[fleet.fleet_id] = error
+            summary = msgspec.structs.replace(summary, member_count=None)
+        found.append(summary)
     return found, damage
 
 
@@ -45,13 +44,18 @@ def living_ids(conn: Connection) -> list[int]:
     return [fleet.fleet_id for fleet in queries.list_fleets(conn)]
 
 
-def statuses(conn: Connection, *, fleet_id: int) -> Sequence[MemberStatusRow]:
-    """The active members of a fleet, ids ascending.
+def check_statuses(conn: Connection, *, fleet_id: int) -> None:
+    """Refuse to go on where nobody can say who the active members of a fleet are.
 
     Raises:
-        IntegrityError: a member's status is none that is known, so it may be one of them.
+        IntegrityError: the status of a member is not known.
     """
-    return queries.list_statuses(conn, fleet_id=fleet_id)
+    queries.list_statuses(conn, fleet_id=fleet_id)
+
+
+def count_active(conn: Connection, *, fleet_id: int) -> int:
+    """How many members of a fleet are active. Raises as :func:`check_statuses`."""
+    return len(queries.list_statuses(conn, fleet_id=fleet_id))
 
 
 def get(conn: Connection, *, fleet_id: int) -> FleetRecord:
@@ -65,7 +69,7 @@ def get(conn: Connection, *, fleet_id: int) -> FleetRecord:
         raise UnknownIdError(
             f"fleet {fleet_id} does not exist; `cafleet fleet list` shows the fleets"
         )
-    return fleet
+    return record(fleet, FleetRecord)
 
 
 def get_living(conn: Connection, *, fleet_id: int) -> FleetRecord:

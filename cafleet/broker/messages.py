@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from datetime import datetime
 
 import msgspec
 
 from cafleet import clock
 from cafleet.broker import deliveries, fleets, members
+from cafleet.broker.composing import record, records
 from cafleet.broker.ids import is_id
 from cafleet.errors import IntegrityError, RefusedError, UnknownIdError
 from cafleet.records import (
@@ -74,7 +74,7 @@ def send(
                 f"members {sender_id} and {recipient_id} are not stored as they should be; see "
                 f"`cafleet db check`"
             )
-    return stored
+    return record(stored, MessageRecord)
 
 
 def broadcast(
@@ -91,7 +91,7 @@ def broadcast(
     at = clock.stamp(now)
     with transaction(conn):
         fleet_id = members.get(conn, member_id=sender_id).fleet_id
-        recipients = len(fleets.statuses(conn, fleet_id=fleet_id)) - 1
+        recipients = fleets.count_active(conn, fleet_id=fleet_id) - 1
         summary_id = queries.insert_broadcast_summary(
             conn,
             from_member_id=sender_id,
@@ -122,7 +122,7 @@ def delivery_ids(conn: Connection, *, summary_id: int) -> list[int]:
 
 def poll(
     conn: Connection, *, member_id: int, limit: int | None = None, oldest: bool = False
-) -> Sequence[MessageRecord]:
+) -> list[MessageRecord]:
     """What an active member has not acknowledged, newest status first, or ``oldest`` first; at most
     ``limit`` of it. Marks nothing.
 
@@ -131,7 +131,8 @@ def poll(
     """
     members.get(conn, member_id=member_id)
     find = queries.list_oldest_pending if oldest else queries.list_pending
-    return find(conn, member_id=member_id, limit=NO_LIMIT if limit is None else limit)
+    rows = find(conn, member_id=member_id, limit=NO_LIMIT if limit is None else limit)
+    return records(rows, MessageRecord)
 
 
 def count_pending(conn: Connection, *, member_id: int) -> int:
@@ -168,7 +169,7 @@ def get(conn: Connection, *, message_id: int) -> MessageRecord:
         raise UnknownIdError(
             f"message {message_id} does not exist; `cafleet message poll <member-id>` shows a member's"
         )
-    return message
+    return record(message, MessageRecord)
 
 
 def life_lines(conn: Connection, *, message: MessageRecord) -> list[LifeLine]:
@@ -179,36 +180,43 @@ def life_lines(conn: Connection, *, message: MessageRecord) -> list[LifeLine]:
     return deliveries.life_lines(conn, message_ids=ids)
 
 
-def inbox(
-    conn: Connection, *, member_id: int, page: Page | None = None
-) -> Sequence[TrackedMessage]:
+def inbox(conn: Connection, *, member_id: int, page: Page | None = None) -> list[TrackedMessage]:
     """Every delivery that a member owns, newest status first; or a page of them, newest first."""
     if page is None:
-        return queries.list_inbox(conn, member_id=member_id)
-    return queries.list_inbox_page(conn, member_id=member_id, before=page.before, limit=page.limit)
+        return records(queries.list_inbox(conn, member_id=member_id), TrackedMessage)
+    return records(
+        queries.list_inbox_page(conn, member_id=member_id, before=page.before, limit=page.limit),
+        TrackedMessage,
+    )
 
 
-def sent(conn: Connection, *, member_id: int, page: Page | None = None) -> Sequence[TrackedMessage]:
+def sent(conn: Connection, *, member_id: int, page: Page | None = None) -> list[TrackedMessage]:
     """Every delivery that a member has sent, or a page of them, in the order of the inbox."""
     if page is None:
-        return queries.list_sent(conn, member_id=member_id)
-    return queries.list_sent_page(conn, member_id=member_id, before=page.before, limit=page.limit)
+        return records(queries.list_sent(conn, member_id=member_id), TrackedMessage)
+    return records(
+        queries.list_sent_page(conn, member_id=member_id, before=page.before, limit=page.limit),
+        TrackedMessage,
+    )
 
 
-def timeline(
-    conn: Connection, *, fleet_id: int, page: Page | None = None
-) -> Sequence[TrackedMessage]:
+def timeline(conn: Connection, *, fleet_id: int, page: Page | None = None) -> list[TrackedMessage]:
     """The newest deliveries of a fleet, or a page of them, in the order of the inbox; at most 200."""
     if page is None:
-        return queries.list_timeline(conn, fleet_id=fleet_id, limit=TIMELINE_LIMIT)
-    return queries.list_timeline_page(
-        conn, fleet_id=fleet_id, before=page.before, limit=min(page.limit, TIMELINE_LIMIT)
+        return records(
+            queries.list_timeline(conn, fleet_id=fleet_id, limit=TIMELINE_LIMIT), TrackedMessage
+        )
+    return records(
+        queries.list_timeline_page(
+            conn, fleet_id=fleet_id, before=page.before, limit=min(page.limit, TIMELINE_LIMIT)
+        ),
+        TrackedMessage,
     )
 
 
 def history(
     conn: Connection, *, fleet_id: int, member_id: int | None, page: Page
-) -> Sequence[TrackedMessage]:
+) -> list[MessageRecord]:
     """A page of the deliveries of a fleet, or of those that one of its members has sent or owns,
     ids descending. The fleet may be deleted, the member deregistered or its row gone.
 
@@ -222,14 +230,20 @@ def history(
             f"message {page.before} does not exist; give the id of the last message that was printed"
         )
     if member_id is None:
-        return queries.list_timeline_page(
-            conn, fleet_id=fleet_id, before=page.before, limit=page.limit
+        return records(
+            queries.list_timeline_page(
+                conn, fleet_id=fleet_id, before=page.before, limit=page.limit
+            ),
+            MessageRecord,
         )
     member = members.find(conn, member_id=member_id)
-    found: Sequence[TrackedMessage] = []
+    found: list[MessageRecord] = []
     if is_id(member_id):
-        found = queries.list_member_page(
-            conn, member_id=member_id, before=page.before, limit=page.limit
+        found = records(
+            queries.list_member_page(
+                conn, member_id=member_id, before=page.before, limit=page.limit
+            ),
+            MessageRecord,
         )
     if member is None and found:
         # Of a member that was removed by hand its messages tell the fleet.

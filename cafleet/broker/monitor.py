@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from datetime import datetime
 from enum import StrEnum
 
@@ -10,11 +9,18 @@ import msgspec
 
 from cafleet import clock
 from cafleet.broker import fleets, members
+from cafleet.broker.composing import record, records
 from cafleet.errors import IntegrityError, RefusedError
-from cafleet.records import DeliveryState, MonitorRuntime, TypingState, WakeOutcome
+from cafleet.records import (
+    DeliveryState,
+    MonitorRuntime,
+    Typing,
+    TypingState,
+    WakeOutcome,
+    WakeTarget,
+)
 from cafleet.store import Connection, queries
 from cafleet.store.connection import transaction
-from cafleet.store.rows import TypingRow, WakeTargetRow
 
 
 class Wake(StrEnum):
@@ -46,7 +52,8 @@ LONGEST_RETRY_SECONDS = 3600
 
 def runtime(conn: Connection, *, fleet_id: int) -> MonitorRuntime | None:
     """The row, or ``None`` where the loop never ran."""
-    return queries.get_monitor_runtime(conn, fleet_id=fleet_id)
+    row = queries.get_monitor_runtime(conn, fleet_id=fleet_id)
+    return None if row is None else record(row, MonitorRuntime)
 
 
 def is_live(row: MonitorRuntime | None, *, lock_held: bool, now: datetime) -> bool:
@@ -172,7 +179,7 @@ def wake_due(row: MonitorRuntime, *, now: datetime) -> Wake | None:
 
 
 def settle_wake(
-    conn: Connection, *, typing: TypingRow, state: DeliveryState, evidence: str, now: datetime
+    conn: Connection, *, typing: Typing, state: DeliveryState, evidence: str, now: datetime
 ) -> None:
     """Note what became of a wake that was typed, inside the caller's transaction.
 
@@ -213,15 +220,13 @@ def request_wake(conn: Connection, *, fleet_id: int, now: datetime) -> bool:
         return bool(queries.set_monitor_wake_request(conn, fleet_id=fleet_id, now=clock.stamp(now)))
 
 
-def wake_targets(conn: Connection, *, fleet_id: int) -> Sequence[WakeTargetRow]:
+def wake_targets(conn: Connection, *, fleet_id: int) -> list[WakeTarget]:
     """The placed ordinary members that the monitor watches, ids ascending.
 
     Raises:
         IntegrityError: a member's status is none that is known, so it may be one of them.
     """
-    fleets.statuses(conn, fleet_id=fleet_id)
-    return queries.list_wake_targets(
-        conn,
-        fleet_id=fleet_id,
-        monitor_member_id=members.active_monitor_id(conn, fleet_id=fleet_id),
-    )
+    fleets.check_statuses(conn, fleet_id=fleet_id)
+    monitor_id = members.active_monitor_id(conn, fleet_id=fleet_id)
+    rows = queries.list_wake_targets(conn, fleet_id=fleet_id, monitor_member_id=monitor_id)
+    return records(rows, WakeTarget)

@@ -71,7 +71,7 @@ def check_role(conn: Connection, *, fleet_id: int, monitor: bool) -> None:
         RefusedError: says who holds the place, or how to fill it.
         IntegrityError: a member's status is none that is known, so it may hold the place.
     """
-    fleets.statuses(conn, fleet_id=fleet_id)
+    fleets.check_statuses(conn, fleet_id=fleet_id)
     holder = members.active_monitor_id(conn, fleet_id=fleet_id)
     if monitor and holder is not None:
         raise RefusedError(

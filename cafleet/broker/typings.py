@@ -14,10 +14,10 @@ import msgspec
 
 from cafleet import clock
 from cafleet.broker import deliveries, monitor
-from cafleet.records import DeliveryState, TypingKind, TypingState
+from cafleet.broker.composing import record, records
+from cafleet.records import DeliveryState, OwedNotice, Typing, TypingKind, TypingState
 from cafleet.store import Connection, queries
 from cafleet.store.connection import transaction
-from cafleet.store.rows import OwedRow, TypingRow
 
 
 class Intent(msgspec.Struct, frozen=True, kw_only=True):
@@ -45,18 +45,18 @@ class Settlement(msgspec.Struct, frozen=True, kw_only=True):
     digest of the last ``picture``; one that is known to be gone has none, and its row goes.
     """
 
-    typing: TypingRow
+    typing: Typing
     state: DeliveryState
     evidence: str
     picture: str | None = None
 
 
-def unsettled(conn: Connection, *, member_ids: Sequence[int]) -> list[TypingRow]:
+def unsettled(conn: Connection, *, member_ids: Sequence[int]) -> list[Typing]:
     """The texts that may stand in the panes of some members, ids ascending."""
-    return queries.list_typings(conn, member_ids=member_ids)
+    return records(queries.list_typings(conn, member_ids=member_ids), Typing)
 
 
-def begin(conn: Connection, intent: Intent, *, now: datetime) -> TypingRow | None:
+def begin(conn: Connection, intent: Intent, *, now: datetime) -> Typing | None:
     """Note a text before its first byte; ``None`` while another process is typing into the pane."""
     with transaction(conn):
         return _insert(conn, intent, [], now)
@@ -65,10 +65,10 @@ def begin(conn: Connection, intent: Intent, *, now: datetime) -> TypingRow | Non
 def begin_notices(
     conn: Connection,
     *,
-    chosen: Mapping[int, Sequence[OwedRow]],
-    compose: Callable[[Sequence[OwedRow]], Intent],
+    chosen: Mapping[int, Sequence[OwedNotice]],
+    compose: Callable[[Sequence[OwedNotice]], Intent],
     now: datetime,
-) -> list[TypingRow]:
+) -> list[Typing]:
     """Note the notices of some messages before their first byte, in one commit for all members.
 
     ``chosen`` holds the messages by member. What is owed no more is left out, and ``compose`` makes
@@ -89,7 +89,7 @@ def begin_notices(
 
 def adopt(
     conn: Connection, intent: Intent, *, message_ids: Sequence[int], now: datetime
-) -> TypingRow | None:
+) -> Typing | None:
     """Note what an older program has left half typed without a note of it."""
     with transaction(conn):
         return _insert(conn, intent, message_ids, now, token="")
@@ -107,7 +107,7 @@ def _insert(
     now: datetime,
     *,
     token: str | None = None,
-) -> TypingRow | None:
+) -> Typing | None:
     if _is_being_typed(conn, intent.member_id):
         return None
     queries.delete_typings(conn, member_ids=[intent.member_id])
@@ -125,7 +125,7 @@ def _insert(
     )
     if message_ids:
         queries.insert_typing_messages(conn, member_id=intent.member_id, message_ids=message_ids)
-    return row
+    return None if row is None else record(row, Typing)
 
 
 def note_enters(conn: Connection, *, member_ids: Sequence[int]) -> None:
@@ -152,7 +152,7 @@ def settle(conn: Connection, settlements: Sequence[Settlement], *, now: datetime
 
 def _settle(conn: Connection, settled: Settlement, now: datetime) -> None:
     member_id = settled.typing.member_id
-    found = queries.list_typings(conn, member_ids=[member_id])
+    found = unsettled(conn, member_ids=[member_id])
     if not found or found[0].token != settled.typing.token:
         return
     messages = queries.list_typing_messages(conn, member_ids=[member_id])

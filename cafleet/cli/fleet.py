@@ -12,8 +12,8 @@ from cafleet.cli.output import say, to_json, warn
 from cafleet.cli.parser import Command, SubjectCommand
 from cafleet.cli.session import open_session
 from cafleet.present import fleet_text as texts
-from cafleet.present.wire import DeletedFleetWire, created_fleet, shaped, shaped_all
-from cafleet.records import CodingAgent, FleetRecord, FleetSummary
+from cafleet.present.wire import DeletedFleetWire, created_fleet, shaped
+from cafleet.records import CodingAgent
 
 app = typer.Typer()
 
@@ -75,8 +75,7 @@ def list_(json: Json = False) -> None:
     from cafleet.broker import fleets
 
     with open_session() as conn:
-        rows, damage = fleets.list_fleets(conn)
-    found = shaped_all(rows, FleetSummary)
+        found, damage = fleets.list_fleets(conn)
     faults = {fleet_id: error.message for fleet_id, error in damage.items()}
     say(to_json(found) if json else texts.listed(found, faults))
     if json:
@@ -90,7 +89,7 @@ def show(fleet_id: FleetId, json: Json = False) -> None:
     from cafleet.broker import fleets
 
     with open_session() as conn:
-        fleet = shaped(fleets.get(conn, fleet_id=fleet_id), FleetRecord)
+        fleet = fleets.get(conn, fleet_id=fleet_id)
     say(to_json(fleet) if json else texts.shown(fleet))
 
 

@@ -23,8 +23,6 @@ from cafleet.present.wire import (
     SentWire,
     count_states,
     life,
-    shaped,
-    shaped_all,
 )
 from cafleet.records import MessageRecord, WaitState
 
@@ -112,7 +110,7 @@ def send(
         )
     for warning in sent.warnings:
         warn(warning)
-    message = shaped(sent.message, MessageRecord)
+    message = sent.message
     outcome = SentWire(message=message, delivery=sent.deliveries[message.message_id])
     say(to_json(outcome) if json else texts.sent(outcome, max_text_len))
 
@@ -145,7 +143,7 @@ def broadcast(
     for warning in sent.warnings:
         warn(warning)
     outcome = BroadcastWire(
-        message=shaped(sent.message, MessageRecord),
+        message=sent.message,
         recipients=len(sent.deliveries),
         deliveries=count_states(sent.deliveries.values()),
     )
@@ -176,8 +174,7 @@ def poll(
 
     max_text_len = settings.max_text_len()
     with open_session() as conn:
-        found = messages.poll(conn, member_id=member_id, limit=limit, oldest=oldest)
-        pending = shaped_all(found, MessageRecord)
+        pending = messages.poll(conn, member_id=member_id, limit=limit, oldest=oldest)
         more = 0
         if len(pending) == limit:
             more = max(0, messages.count_pending(conn, member_id=member_id) - limit)
@@ -209,14 +206,13 @@ def wait(
 
     max_text_len = settings.max_text_len()
     with open_session() as conn:
-        found = wait_for_message(
+        pending = wait_for_message(
             conn,
             database=settings.database_path(),
             member_id=member_id,
             from_member_id=sender_id,
             seconds=timeout,
         )
-    pending = shaped_all(found, MessageRecord)
     say(to_json(pending) if json else texts.polled(member_id, pending, 0, max_text_len))
 
 
@@ -228,7 +224,7 @@ def ack(message_id: MessageId, json: Json = False) -> None:
     max_text_len = settings.max_text_len()
     with open_session() as conn:
         acked = messages.ack(conn, message_id=message_id, now=utc_now())
-    message = shaped(acked, MessageRecord)
+    message = acked
     say(
         to_json(MessageWire(message=message)) if json else texts.acknowledged(message, max_text_len)
     )
@@ -241,7 +237,7 @@ def show(message_id: MessageId, json: Json = False) -> None:
 
     max_text_len = settings.max_text_len()
     with open_session() as conn:
-        message = shaped(messages.get(conn, message_id=message_id), MessageRecord)
+        message = messages.get(conn, message_id=message_id)
     say(to_json(MessageWire(message=message)) if json else envelope(message, max_text_len))
 
 
@@ -283,8 +279,7 @@ def list_(
     max_text_len = settings.max_text_len()
     page = messages.Page(before=settings.LARGEST_INTEGER if before is None else before, limit=limit)
     with open_session() as conn:
-        rows = messages.history(conn, fleet_id=fleet_id, member_id=member_id, page=page)
-    found = shaped_all(rows, MessageRecord)
+        found = messages.history(conn, fleet_id=fleet_id, member_id=member_id, page=page)
     say(to_json(found) if json else texts.listed(fleet_id, found, max_text_len))
 
 

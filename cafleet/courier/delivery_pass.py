@@ -26,9 +26,17 @@ from cafleet.courier.shutdown import Shutdown
 from cafleet.courier.submission import Draft
 from cafleet.errors import IntegrityError, MultiplexerError, PaneLockedError
 from cafleet.panes import Multiplexer, multiplexer, pane_lock
-from cafleet.records import PANE_LOCKED, TEXT_UNSHOWN, DeliveryState, ScreenState, TypingKind
+from cafleet.records import (
+    PANE_LOCKED,
+    TEXT_UNSHOWN,
+    DeliveryState,
+    OwedNotice,
+    OwingPane,
+    ScreenState,
+    Typing,
+    TypingKind,
+)
 from cafleet.store import Connection
-from cafleet.store.rows import OwedRow, OwingRow, TypingRow
 
 
 class Ending(StrEnum):
@@ -64,11 +72,11 @@ class Pass:
         self._now = now
         self._halt = halt or Shutdown()
         self._locks: dict[int, ExitStack] = {}
-        self._owing: dict[int, OwingRow] = {}
+        self._owing: dict[int, OwingPane] = {}
         self._max_text_len = settings.max_text_len()
         self._hold_timeout = settings.delivery_hold_timeout()
 
-    def run(self, owing: Sequence[OwingRow]) -> None:
+    def run(self, owing: Sequence[OwingPane]) -> None:
         """Deliver what is owed to these members, as it was told a moment ago. What has become
         urgent or was left as typed since is for the next pass.
 
@@ -132,7 +140,7 @@ class Pass:
         self._locks[target.member_id] = own
         return True
 
-    def _read(self, target: Target) -> list[OwedRow] | None:
+    def _read(self, target: Target) -> list[OwedNotice] | None:
         """What a member is owed: there may be much, so it is read only where it is wanted. If it
         cannot be read that is reported, and the member let go."""
         try:
@@ -212,7 +220,7 @@ class Pass:
     def _begin(
         self,
         targets: Sequence[Target],
-        chosen: Mapping[int, list[OwedRow] | None],
+        chosen: Mapping[int, list[OwedNotice] | None],
         seen: Mapping[str, Observation],
     ) -> list[Draft]:
         """Commit, before the first byte, what is now being typed.
@@ -224,17 +232,17 @@ class Pass:
         if not owed:
             return []
 
-        def compose(rows: Sequence[OwedRow]) -> typings.Intent:
+        def compose(rows: Sequence[OwedNotice]) -> typings.Intent:
             target = panes[rows[0].owner_member_id]
             return self._intent(target, rows, seen[target.pane])
 
         begun = typings.begin_notices(self._conn, chosen=owed, compose=compose, now=self._now())
         return [self._draft(panes[typing.member_id], typing, seen) for typing in begun]
 
-    def _draft(self, target: Target, typing: TypingRow, seen: Mapping[str, Observation]) -> Draft:
+    def _draft(self, target: Target, typing: Typing, seen: Mapping[str, Observation]) -> Draft:
         return Draft(target=target, typing=typing, processes=seen[target.pane].processes)
 
-    def _typable(self, target: Target, observation: Observation) -> list[OwedRow] | None:
+    def _typable(self, target: Target, observation: Observation) -> list[OwedNotice] | None:
         """What may be typed of that which is owed to a member; ``None`` as in :meth:`_read`.
 
         At rest that is everything; into the queue of a working agent with an empty composer goes
@@ -249,7 +257,7 @@ class Pass:
         rows = self._read(target)
         return None if rows is None else [row for row in rows if self._may_queue(row)]
 
-    def _may_queue(self, row: OwedRow) -> bool:
+    def _may_queue(self, row: OwedNotice) -> bool:
         if row.urgent:
             return True
         held = None if row.held_since is None else clock.seconds_since(row.held_since, self._now())
@@ -267,7 +275,7 @@ class Pass:
             self._postpone(restless, state, reason)
 
     def _intent(
-        self, target: Target, rows: Sequence[OwedRow], observation: Observation | None = None
+        self, target: Target, rows: Sequence[OwedNotice], observation: Observation | None = None
     ) -> typings.Intent:
         return typings.Intent(
             member_id=target.member_id,

@@ -21,9 +21,9 @@ from cafleet.courier.session_witness import SessionWitness
 from cafleet.courier.shutdown import Shutdown, ShutdownError
 from cafleet.courier.waking import Waker
 from cafleet.errors import CafleetError
+from cafleet.records import OwingPane
 from cafleet.store import Connection
 from cafleet.store.guard import open_database
-from cafleet.store.rows import OwingRow
 
 # How often the thread looks what has become of the passes that are under way. Members that are
 # done with at about the same time are then served together, with as few calls as one of them.
@@ -133,16 +133,16 @@ class DeliveryThread(threading.Thread):
             return True
         return self._schedule.pause(now, _LONGEST_PAUSE, busy=self._busy) <= 0
 
-    def _owing(self, conn: Connection) -> Sequence[OwingRow]:
+    def _owing(self, conn: Connection) -> Sequence[OwingPane]:
         return deliveries.owing(conn, fleet_id=self._claim.fleet_id)
 
-    def _begin(self, rows: Sequence[OwingRow]) -> None:
+    def _begin(self, rows: Sequence[OwingPane]) -> None:
         """Start a pass for each server that has members who are due.
 
         Those in whose panes an earlier text was left are apart: that may take seconds to settle.
         """
         now = time.monotonic()
-        passes: dict[tuple[str | None, bool], list[OwingRow]] = {}
+        passes: dict[tuple[str | None, bool], list[OwingPane]] = {}
         for row in self._schedule.due(rows, now):
             if row.member_id not in self._busy:
                 self._schedule.begin(row, now)
@@ -152,7 +152,7 @@ class DeliveryThread(threading.Thread):
             self._busy.update(row.member_id for row in here)
             threading.Thread(target=self._deliver, args=(here,), daemon=True).start()
 
-    def _deliver(self, owing: Sequence[OwingRow]) -> None:
+    def _deliver(self, owing: Sequence[OwingPane]) -> None:
         left = {row.member_id for row in owing}
 
         def ended(member_id: int, ending: Ending) -> None:
@@ -191,7 +191,7 @@ class DeliveryThread(threading.Thread):
             self._reports.mended("multiplexer")
         return endings
 
-    def _note(self, rows: Sequence[OwingRow], endings: Mapping[int, Ending]) -> None:
+    def _note(self, rows: Sequence[OwingPane], endings: Mapping[int, Ending]) -> None:
         """Note what passes leave owed to the members that they have let go."""
         self._schedule.note(
             rows,

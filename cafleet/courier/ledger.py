@@ -31,10 +31,9 @@ from cafleet.courier.submission import (
 )
 from cafleet.errors import DatabaseError
 from cafleet.panes import Multiplexer
-from cafleet.records import DeliveryState
+from cafleet.records import DeliveryState, Typing
 from cafleet.screens import digest
 from cafleet.store import Connection
-from cafleet.store.rows import TypingRow
 
 # A text that three Enters have not moved gets another one after so long, and then after twice as
 # long each time: an agent that hangs gets few of them.
@@ -142,7 +141,7 @@ class Ledger:
                 typings.compare_with(self._conn, member_id=draft.typing.member_id, picture=now)
         return view
 
-    def _is_retry_due(self, typing: TypingRow) -> bool:
+    def _is_retry_due(self, typing: Typing) -> bool:
         seconds = None
         if typing.settled_at is not None:
             seconds = clock.seconds_since(typing.settled_at, self._now())
@@ -166,7 +165,7 @@ class Ledger:
             )
 
 
-def _settlement(typing: TypingRow, outcome: Outcome) -> typings.Settlement:
+def _settlement(typing: Typing, outcome: Outcome) -> typings.Settlement:
     state = _STATES.get(outcome.fate)
     if state is None:
         state = DeliveryState.UNREACHABLE if outcome.gone else DeliveryState.HELD

@@ -9,8 +9,7 @@ import msgspec
 
 from cafleet import clock
 from cafleet.courier.typable import typable
-from cafleet.records import CodingAgent, ScreenState
-from cafleet.store.rows import OwedRow
+from cafleet.records import CodingAgent, OwedNotice, ScreenState
 from cafleet.widths import cut_name
 
 # One payload has at most so many lines and characters, more only where the user's setting lets a single
@@ -23,7 +22,7 @@ _CONTROL = re.compile("[\x00-\x1f\x7f-\x9f]")
 _SHOWN_BREAK = "⏎"
 
 
-def notice(message: OwedRow, max_text_len: int) -> str:
+def notice(message: OwedNotice, max_text_len: int) -> str:
     """One notice, two lines: what came from whom and when, and the body, cut and flattened."""
     head = _head(message)
     # The space at the end and a line break are characters, too.
@@ -31,14 +30,14 @@ def notice(message: OwedRow, max_text_len: int) -> str:
     return f"{head}\n{flattened(message.text, max_text_len, room)}"
 
 
-def _head(message: OwedRow) -> str:
+def _head(message: OwedNotice) -> str:
     start, end = marker(message)
     sender = safe_name(message.from_name if message.from_name is not None else "unknown")
     recipient = safe_name(message.owner_name)
     return f"{start} ({recipient}) from {message.from_member_id} ({sender}) {end}"
 
 
-def marker(message: OwedRow) -> tuple[str, str]:
+def marker(message: OwedNotice) -> tuple[str, str]:
     """How the first line of a message's notice begins and ends.
 
     The id alone would prove nothing: the body of an earlier message may name it. No earlier one
@@ -48,7 +47,7 @@ def marker(message: OwedRow) -> tuple[str, str]:
     return start, f"{message.created_at}]"
 
 
-def notices(messages: Sequence[OwedRow], max_text_len: int) -> str:
+def notices(messages: Sequence[OwedNotice], max_text_len: int) -> str:
     """What is owed to one member, oldest first, as one payload.
 
     It tells the newest messages, as many as fit, and counts the older ones in a first line. It ends
@@ -59,7 +58,7 @@ def notices(messages: Sequence[OwedRow], max_text_len: int) -> str:
     return "\n".join([*_left_out(messages, count), *lines]) + " "
 
 
-def _count_fitting(messages: Sequence[OwedRow], max_text_len: int) -> int:
+def _count_fitting(messages: Sequence[OwedNotice], max_text_len: int) -> int:
     """How many of the newest messages one payload tells, at least one."""
     lines = characters = told = 0
     for message in reversed(messages):
@@ -75,7 +74,7 @@ def _count_fitting(messages: Sequence[OwedRow], max_text_len: int) -> int:
     return told
 
 
-def _left_out(messages: Sequence[OwedRow], told: int) -> list[str]:
+def _left_out(messages: Sequence[OwedNotice], told: int) -> list[str]:
     count = len(messages) - told
     if count == 0:
         return []

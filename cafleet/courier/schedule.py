@@ -6,7 +6,7 @@ from collections.abc import Callable, Collection, Sequence
 
 import msgspec
 
-from cafleet.store.rows import OwingRow
+from cafleet.records import OwingPane
 
 HELD_SECONDS = 1.0
 HELD_LONG_SECONDS = 5.0
@@ -38,7 +38,7 @@ class Schedule:
         self._server_at = server_at
         self._waiting: dict[int, _Waiting] = {}
 
-    def due(self, rows: Sequence[OwingRow], now: float) -> list[OwingRow]:
+    def due(self, rows: Sequence[OwingPane], now: float) -> list[OwingPane]:
         """Whom to serve now: those with something new, with a new pane or server, or whose time has
         come. Members without a row are forgotten."""
         owing = {row.member_id for row in rows}
@@ -46,7 +46,7 @@ class Schedule:
             del self._waiting[member_id]
         return [row for row in rows if self._is_due(row, now)]
 
-    def begin(self, row: OwingRow, now: float) -> None:
+    def begin(self, row: OwingPane, now: float) -> None:
         """Remember where a member was when it was looked at; it may be elsewhere at the end."""
         place = (row.mux_pane_id, row.mux_socket)
         waiting = self._waiting.get(row.member_id)
@@ -57,7 +57,7 @@ class Schedule:
 
     def note(
         self,
-        rows: Sequence[OwingRow],
+        rows: Sequence[OwingPane],
         served: Collection[int],
         now: float,
         *,
@@ -95,7 +95,7 @@ class Schedule:
     def has_unreachable(self) -> bool:
         return any(waiting.unreachable for waiting in self._waiting.values())
 
-    def _is_due(self, row: OwingRow, now: float) -> bool:
+    def _is_due(self, row: OwingPane, now: float) -> bool:
         waiting = self._waiting.get(row.member_id)
         if waiting is None or waiting.place != (row.mux_pane_id, row.mux_socket):
             return True

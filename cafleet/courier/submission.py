@@ -19,9 +19,8 @@ from cafleet.courier.observing import Observation, Target, look_at
 from cafleet.courier.session_witness import has_submitted
 from cafleet.errors import MultiplexerTimeoutError, PaneGoneError
 from cafleet.panes import Multiplexer
-from cafleet.records import ScreenState, TypingKind, TypingState
+from cafleet.records import ScreenState, Typing, TypingKind, TypingState
 from cafleet.screens import Look, Picture, Process, digest, is_same_size
-from cafleet.store.rows import TypingRow
 
 # With no gap an agent takes the Enter for a part of the paste (measured on the real ones).
 PASTE_SECONDS = 1.0
@@ -69,7 +68,7 @@ class Draft(msgspec.Struct, frozen=True, kw_only=True):
     """
 
     target: Target
-    typing: TypingRow
+    typing: Typing
     fresh: bool = True
     processes: tuple[Process, ...] = ()
 
@@ -114,7 +113,7 @@ def outlook(draft: Draft, observation: Observation, *, retry: bool) -> Outlook:
     return Outlook.HOLD if same else Outlook.PURSUE
 
 
-def is_unchanged(typing: TypingRow, picture: Picture) -> bool:
+def is_unchanged(typing: Typing, picture: Picture) -> bool:
     """Whether nothing shows that the agent has drawn anything since the text became unsure."""
     before, now = typing.picture or "", digest(picture)
     return before == now or not is_same_size(before, now)

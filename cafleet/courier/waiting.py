@@ -12,10 +12,16 @@ from cafleet import clock
 from cafleet.broker import deliveries, members, messages, waits
 from cafleet.courier.process_lock import ProcessLock, is_held
 from cafleet.errors import CafleetError, DatabaseError
-from cafleet.records import DeliveryState, MemberStatus, MessageRecord, MessageState, WaitState
+from cafleet.records import (
+    DeliveryState,
+    DeliveryStatus,
+    MemberStatus,
+    MessageRecord,
+    MessageState,
+    WaitState,
+)
 from cafleet.store import Connection
 from cafleet.store.connection import data_version
-from cafleet.store.rows import DeliveryRow
 
 # How often the database is asked whether it has changed; no lock is held meanwhile.
 LOOK_SECONDS = 0.1
@@ -189,7 +195,7 @@ def _wait(conn: Connection, met: Callable[[], bool], seconds: int) -> bool:
     return met()
 
 
-def _all_met(rows: Sequence[DeliveryRow], wanted: WaitState) -> bool:
+def _all_met(rows: Sequence[DeliveryStatus], wanted: WaitState) -> bool:
     for row in rows:
         if not _is_met(row, wanted) and _is_hopeless(row, wanted):
             raise WaitError(
@@ -199,7 +205,7 @@ def _all_met(rows: Sequence[DeliveryRow], wanted: WaitState) -> bool:
     return all(_is_met(row, wanted) for row in rows)
 
 
-def _is_met(row: DeliveryRow, wanted: WaitState) -> bool:
+def _is_met(row: DeliveryStatus, wanted: WaitState) -> bool:
     if row.status_state is MessageState.COMPLETED:
         return True
     if wanted is WaitState.ACKED:
@@ -209,11 +215,11 @@ def _is_met(row: DeliveryRow, wanted: WaitState) -> bool:
     return wanted is WaitState.SUBMITTED and row.delivery_state is DeliveryState.SUBMITTED
 
 
-def _is_hopeless(row: DeliveryRow, wanted: WaitState) -> bool:
+def _is_hopeless(row: DeliveryStatus, wanted: WaitState) -> bool:
     if wanted is WaitState.SUBMITTED:
         return row.delivery_state in {DeliveryState.NONE, DeliveryState.UNSURE}
     return row.owner_status is not MemberStatus.ACTIVE
 
 
-def _words(row: DeliveryRow) -> str:
+def _words(row: DeliveryStatus) -> str:
     return row.delivery_state if row.reason is None else f"{row.delivery_state} ({row.reason})"

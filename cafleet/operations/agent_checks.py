@@ -15,14 +15,13 @@ from cafleet.operations.findings import (
     InstallState,
     SupersededInstall,
 )
-from cafleet.records import CodingAgent
-from cafleet.store.rows import AssetInstallRow
+from cafleet.records import AssetInstall, CodingAgent
 
 DEFAULT = "default"
 
 
 def check_agents(
-    installs: Sequence[AssetInstallRow], damaged: Sequence[DamagedInstall]
+    installs: Sequence[AssetInstall], damaged: Sequence[DamagedInstall]
 ) -> AgentsFindings:
     """Judge each agent by the recorded ``installs``, and by its files where these are recorded."""
     agents = [_check(agent, installs, damaged) for agent in CodingAgent]
@@ -45,7 +44,7 @@ def check_agents(
 
 
 def _check(
-    agent: CodingAgent, installs: Sequence[AssetInstallRow], damaged: Sequence[DamagedInstall]
+    agent: CodingAgent, installs: Sequence[AssetInstall], damaged: Sequence[DamagedInstall]
 ) -> AgentFindings:
     try:
         paths = locate(agent)
@@ -78,7 +77,7 @@ def _check(
     )
 
 
-def _judge(row: AssetInstallRow, paths: AgentPaths) -> tuple[InstallState, str | None]:
+def _judge(row: AssetInstall, paths: AgentPaths) -> tuple[InstallState, str | None]:
     cure = f"run `cafleet setup --coding-agent {row.coding_agent}`"
     if row.cafleet_version != __version__:
         return InstallState.STALE, (

@@ -18,13 +18,13 @@ from cafleet.operations.fleet_checks import FleetFindings, check_fleets, known_s
 from cafleet.operations.importing import hint
 from cafleet.operations.orphans import MendedPane, mend
 from cafleet.panes import CallerPane, detect_caller, multiplexer, sign_of
+from cafleet.records import AssetInstall
 from cafleet.store.connection import connect
 from cafleet.store.guard import open_database
 from cafleet.store.inspection import Inspection, inspect
 from cafleet.store.recognition import HEAD
-from cafleet.store.rows import AssetInstallRow
 
-_Installs = tuple[Sequence[AssetInstallRow], Sequence[DamagedInstall]]
+_Installs = tuple[Sequence[AssetInstall], Sequence[DamagedInstall]]
 _NO_INSTALLS: _Installs = ([], [])
 
 

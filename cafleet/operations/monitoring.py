@@ -14,9 +14,8 @@ from cafleet.courier import starting
 from cafleet.courier.liveness import is_running
 from cafleet.courier.process_lock import is_held, loop_lock_path
 from cafleet.errors import CafleetError, MultiplexerError
-from cafleet.records import LifeLine, MonitorRuntime
+from cafleet.records import LifeLine, MonitorRuntime, WakeTarget
 from cafleet.store import Connection
-from cafleet.store.rows import WakeTargetRow
 
 # A loop looks for a stop four times a second, and may be in the middle of typing.
 _STOP_SECONDS = 5.0
@@ -54,7 +53,7 @@ class LoopWatch(msgspec.Struct, frozen=True, kw_only=True):
     now: datetime
     running: bool
     runtime: MonitorRuntime | None
-    targets: Sequence[WakeTargetRow]
+    targets: Sequence[WakeTarget]
 
 
 def watch_loop(conn: Connection, *, fleet_id: int) -> LoopWatch:

@@ -15,13 +15,13 @@ from cafleet.records import (
     OWED,
     PANE_LOCKED,
     DeliveryState,
+    DeliveryStatus,
     LifeLine,
     MemberRecord,
     MemberStatus,
     ScreenState,
 )
 from cafleet.store import Connection
-from cafleet.store.rows import DeliveryRow
 
 
 class DeliveryOutlook(msgspec.Struct, frozen=True, kw_only=True):
@@ -51,7 +51,7 @@ def outlooks(conn: Connection, *, lines: Sequence[LifeLine]) -> list[DeliveryOut
 
 
 def _outlook(
-    conn: Connection, line: LifeLine, row: DeliveryRow, *, unserved: bool
+    conn: Connection, line: LifeLine, row: DeliveryStatus, *, unserved: bool
 ) -> DeliveryOutlook:
     recipient = members.find(conn, member_id=line.to_member_id)
     ended_gone = (line.reason or "").partition(":")[0] == ScreenState.GONE

@@ -9,9 +9,8 @@ import msgspec
 from cafleet import clock, settings
 from cafleet.broker import deliveries, messages
 from cafleet.errors import CafleetError
-from cafleet.records import OWED, Delivery, MessageRecord, MessageType, WaitState
+from cafleet.records import OWED, Delivery, DeliveryStatus, MessageRecord, MessageType, WaitState
 from cafleet.store import Connection
-from cafleet.store.rows import DeliveryRow
 
 _STORED = "what was sent is stored and waits to be polled, do not send it again"
 
@@ -95,7 +94,7 @@ def _wait(
     message_ids: Sequence[int],
     wait: Wait,
     warnings: Sequence[str],
-) -> tuple[MessageRecord, Sequence[DeliveryRow]]:
+) -> tuple[MessageRecord, list[DeliveryStatus]]:
     """Wait as asked; what the message and its deliveries have come to."""
     from cafleet.courier.waiting import WaitError, wait_for_state
 
@@ -124,7 +123,7 @@ def _wait(
         raise
 
 
-def _see_to_it(conn: Connection, owed: Sequence[DeliveryRow]) -> list[str]:
+def _see_to_it(conn: Connection, owed: Sequence[DeliveryStatus]) -> list[str]:
     """Find a loop that types the notices; what to warn the sender of, beside that all is stored.
 
     What goes wrong here is a warning: the messages are stored, and a sender that saw its command

@@ -17,13 +17,12 @@ from cafleet.broker import assets
 from cafleet.courier.process_lock import ProcessLock
 from cafleet.errors import AgentError, CafleetError, DatabaseError
 from cafleet.panes.locks import lock_folder
-from cafleet.records import CodingAgent
+from cafleet.records import AssetInstall, CodingAgent
 from cafleet.store import Connection
 from cafleet.store.catalogue import INSTALLS, table_names
 from cafleet.store.connection import connect
 from cafleet.store.migrate import INSTALLS_BY_PATH, MigrationReport, migrate
 from cafleet.store.recognition import Kind, recognise, refusal
-from cafleet.store.rows import AssetInstallRow
 
 # Ours, at a version that this program reads, whatever stands in the way of its upgrade.
 _RECORDS_INSTALLS = {Kind.HEAD, Kind.OLDER, Kind.LACKING}
@@ -80,7 +79,7 @@ def install_assets(
                 yield _install_one(conn, agent, newer)
 
 
-def _newer(rows: Sequence[AssetInstallRow]) -> dict[tuple[CodingAgent, str], str]:
+def _newer(rows: Sequence[AssetInstall]) -> dict[tuple[CodingAgent, str], str]:
     """The versions of the installations that are newer than this program, by agent and path."""
     return {
         (row.coding_agent, row.path): row.cafleet_version

@@ -22,8 +22,8 @@ from cafleet.records import (
     MessageType,
     MonitorRuntime,
     TrackedMessage,
+    WakeTarget,
 )
-from cafleet.store.rows import WakeTargetRow
 
 
 class RosterMemberWire(msgspec.Struct, frozen=True, kw_only=True):
@@ -104,7 +104,7 @@ class StoredWire(msgspec.Struct, frozen=True, kw_only=True):
 
 def monitor_card(
     runtime: MonitorRuntime | None,
-    targets: Iterable[WakeTargetRow],
+    targets: Iterable[WakeTarget],
     *,
     running: bool,
     now: datetime,

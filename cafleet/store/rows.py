@@ -17,17 +17,13 @@ from cafleet.records import (
     Backend,
     CodingAgent,
     DeliveryState,
-    FleetRecord,
-    FleetSummary,
     MemberStatus,
-    MessageRecord,
     MessageState,
     MessageType,
-    MonitorRuntime,
     ScreenState,
-    TrackedMessage,
     TypingKind,
     TypingState,
+    WakeOutcome,
 )
 
 
@@ -76,7 +72,8 @@ _Id = Annotated[int, msgspec.Meta(ge=1)]
 class Row(msgspec.Struct, frozen=True, kw_only=True, array_like=True, forbid_unknown_fields=True):
     """What all rows share: where their values come from, and what mends a wrong one.
 
-    They are decoded by position, and would be encoded so: a record is made of one to be printed.
+    A row is decoded by position, so msgspec would encode it as an array. The broker makes records of
+    rows, and nothing above it sees one.
     """
 
     table: ClassVar[str]
@@ -111,17 +108,26 @@ class LedgerExtentRow(Row, frozen=True, kw_only=True):
     newest: int | None
 
 
-class FleetRow(FleetRecord, Row, frozen=True, kw_only=True):
+class FleetRow(Row, frozen=True, kw_only=True):
     table: ClassVar[str] = "fleets"
     key: ClassVar[str] = "fleet_id"
 
     fleet_id: _Id
+    name: str | None
+    created_at: str
+    deleted_at: str | None
     director_member_id: _Id | None
 
 
-class FleetSummaryRow(FleetSummary, Row, frozen=True, kw_only=True):
+class FleetSummaryRow(Row, frozen=True, kw_only=True):
     table: ClassVar[str] = "fleets"
     key: ClassVar[str] = "fleet_id"
+
+    fleet_id: int
+    director_member_id: int | None
+    name: str | None
+    created_at: str
+    member_count: int | None
 
 
 class FleetFaultRow(Row, frozen=True, kw_only=True):
@@ -300,14 +306,24 @@ class StoredPlacementRow(Row, frozen=True, kw_only=True):
     mux_server_pid: int | None
 
 
-class MessageRow(MessageRecord, Row, frozen=True, kw_only=True):
+class MessageRow(Row, frozen=True, kw_only=True):
     table: ClassVar[str] = "messages"
     key: ClassVar[str] = "message_id"
 
+    message_id: int
+    owner_member_id: int
+    from_member_id: int
+    to_member_id: int | None
+    type: MessageType
+    created_at: str
+    status_state: MessageState
+    status_timestamp: str
+    origin_message_id: int | None
+    text: str
 
-class TrackedMessageRow(TrackedMessage, Row, frozen=True, kw_only=True):
-    table: ClassVar[str] = "messages"
-    key: ClassVar[str] = "message_id"
+
+class TrackedMessageRow(MessageRow, frozen=True, kw_only=True):
+    delivery_state: DeliveryState
 
 
 class StoredMessageRow(MessageRow, frozen=True, kw_only=True):
@@ -484,16 +500,25 @@ class StoredLeftProcessRow(LeftProcessRow, frozen=True, kw_only=True):
     noted_at: str
 
 
-class MonitorRuntimeRow(MonitorRuntime, Row, frozen=True, kw_only=True):
+class MonitorRuntimeRow(Row, frozen=True, kw_only=True):
     """A tick below one second would spin, so it is no value of its column."""
 
     table: ClassVar[str] = "monitor_runtime"
     key: ClassVar[str] = "fleet_id"
 
     fleet_id: _Id
+    pid: int | None
+    started_at: str | None
+    last_tick_at: str | None
     tick_seconds: Annotated[int, msgspec.Meta(ge=1)]
+    last_wake_at: str | None
     wake_interval_seconds: Annotated[int, msgspec.Meta(ge=0)] | None
+    wake_requested_at: str | None
+    stopped_at: str | None
+    wake_attempted_at: str | None
     wake_attempts: Annotated[int, msgspec.Meta(ge=0)]
+    wake_outcome: WakeOutcome | None
+    wake_reason: str | None
 
 
 class RuntimeFaultRow(Row, frozen=True, kw_only=True):

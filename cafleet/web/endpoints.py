@@ -57,7 +57,7 @@ def list_fleets(conn: Connection, _: Call) -> Sequence[FleetSummary]:
     found, damage = fleets.list_fleets(conn)
     for error in damage.values():
         raise error
-    return shaped_all(found, FleetSummary)
+    return found
 
 
 def list_members(conn: Connection, call: Call) -> wire.RosterWire:

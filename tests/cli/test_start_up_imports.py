@@ -31,6 +31,7 @@ EVERY = {
     "cafleet.broker",
     "cafleet.broker.assets",
     "cafleet.broker.cards",
+    "cafleet.broker.composing",
     "cafleet.broker.fleets",
     "cafleet.broker.ids",
     "cafleet.broker.members",

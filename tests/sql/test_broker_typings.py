@@ -12,8 +12,7 @@ from cafleet.broker import deliveries, lifecycle, registration, typings
 from cafleet.broker.typings import Intent, Settlement
 from cafleet.clock import stamp
 from cafleet.errors import IntegrityError
-from cafleet.records import DeliveryState, TypingKind, TypingState
-from cafleet.store.rows import OwedRow, TypingRow
+from cafleet.records import DeliveryState, OwedNotice, Typing, TypingKind, TypingState
 from tests.harness.registry import NOW, Registry
 
 LATER = NOW + timedelta(minutes=1)
@@ -45,19 +44,19 @@ def intent(member_id: int = ANN, kind: TypingKind = TypingKind.PROMPT, text: str
     )
 
 
-def compose(rows: Sequence[OwedRow]) -> Intent:
+def compose(rows: Sequence[OwedNotice]) -> Intent:
     ids = " ".join(str(row.message_id) for row in rows)
     return intent(rows[0].owner_member_id, TypingKind.NOTICE, ids)
 
 
-def begin(conn: sqlite3.Connection, *member_ids: int) -> list[TypingRow]:
+def begin(conn: sqlite3.Connection, *member_ids: int) -> list[Typing]:
     chosen = {each: deliveries.owed(conn, member_ids=[each]) for each in member_ids}
     return typings.begin_notices(conn, chosen=chosen, compose=compose, now=NOW)
 
 
 def settle(
     conn: sqlite3.Connection,
-    typing: TypingRow,
+    typing: Typing,
     state: DeliveryState,
     *,
     picture: str | None = None,

@@ -131,6 +131,9 @@ class RegistryMachine(RuleBasedStateMachine):
             refused = UnknownIdError
         elif any(each.kind == "monitor" for each in active) == monitor:
             refused = RefusedError
+        elif any((each.kind, each.name) == ("monitor", name) for each in active):
+            # Two ordinary members may share a name, a member and a monitor may not.
+            refused = RefusedError
         if refused is not None:
             with pytest.raises(refused):
                 self._register(fleet_id, monitor, name)

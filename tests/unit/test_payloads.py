@@ -21,8 +21,7 @@ from cafleet.courier.payloads import (
 )
 from cafleet.courier.typable import typable
 from cafleet.invisible import hides
-from cafleet.records import CodingAgent, DeliveryState, ScreenState
-from cafleet.store.rows import OwedRow
+from cafleet.records import CodingAgent, DeliveryState, OwedNotice, ScreenState
 from cafleet.widths import NAME_COLUMNS, display_width
 
 AT = "2026-05-05T05:42:11.123456+00:00"
@@ -30,8 +29,8 @@ AT = "2026-05-05T05:42:11.123456+00:00"
 GBENG = r"🏴\U000e0067\U000e0062\U000e0065\U000e006e\U000e0067\U000e007f"
 
 
-def owed(message_id: int = 7, text: str = "hello", name: str | None = "ann") -> OwedRow:
-    return OwedRow(
+def owed(message_id: int = 7, text: str = "hello", name: str | None = "ann") -> OwedNotice:
+    return OwedNotice(
         message_id=message_id,
         owner_member_id=4,
         owner_name="bob",

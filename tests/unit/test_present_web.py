@@ -18,8 +18,8 @@ from cafleet.records import (
     MessageType,
     MonitorRuntime,
     TrackedMessage,
+    WakeTarget,
 )
-from cafleet.store.rows import WakeTargetRow
 from tests.harness.registry import NOW, THEN
 
 
@@ -109,7 +109,7 @@ def test_an_interval_that_is_null_stays_null(interval: int | None) -> None:
 
 
 def test_a_time_that_cannot_be_read_is_shown_without_an_age() -> None:
-    watched = WakeTargetRow(
+    watched = WakeTarget(
         member_id=3,
         name="ann",
         coding_agent=CodingAgent.CLAUDE,

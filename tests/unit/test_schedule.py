@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from cafleet.courier.schedule import Schedule
-from cafleet.store.rows import OwingRow
+from cafleet.records import OwingPane
 
 
 class Courier:
@@ -14,7 +14,7 @@ class Courier:
         self.schedule = Schedule(self.servers.get)
 
     def serve(
-        self, now: float, *rows: OwingRow, failed: bool = False, unanswered: bool = False
+        self, now: float, *rows: OwingPane, failed: bool = False, unanswered: bool = False
     ) -> list[int]:
         due = self.schedule.due(rows, now)
         for row in due:
@@ -37,8 +37,8 @@ def owing(
     socket: str | None = None,
     untried: bool = False,
     unreachable: bool = False,
-) -> OwingRow:
-    return OwingRow(
+) -> OwingPane:
+    return OwingPane(
         member_id=member_id,
         mux_pane_id=pane,
         mux_socket=socket,
@@ -50,7 +50,7 @@ def owing(
     )
 
 
-def times(courier: Courier, row: OwingRow, seconds: int) -> list[int]:
+def times(courier: Courier, row: OwingPane, seconds: int) -> list[int]:
     """At which whole seconds the row is served."""
     return [now for now in range(seconds) if courier.serve(now, row)]
 
