@@ -15,12 +15,12 @@ from cafleet.records import (
     DeliveryState,
     DeliveryStatus,
     LifeLine,
-    MemberStatus,
     OwedNotice,
     OwingPane,
 )
 from cafleet.store import Connection, queries
 from cafleet.store.connection import transaction
+from cafleet.store.rows import MessageIdRow
 
 _POLLED = "polled"
 _TYPED_UNREAD = Delivery(state=DeliveryState.TYPED, reason=None)
@@ -92,17 +92,13 @@ def unsure_in_fleet(conn: Connection, *, fleet_id: int) -> list[LifeLine]:
 
 
 def mark_typed(conn: Connection, *, message_ids: Sequence[int], now: datetime) -> list[int]:
-    """Note, inside the caller's transaction, that notices are about to be pasted; those that are
-    owed no more are left out.
+    """Note, inside the caller's transaction, that notices are about to be pasted.
 
-    The result is what may be pasted: nobody else can have marked the same.
+    Returns those that may be pasted, in the order given. A notice that is no longer owed is left out.
     """
-    current = states(conn, message_ids=message_ids)
-    typable = [message_id for message_id in message_ids if _is_waiting(current, message_id)]
-    if typable:
-        queries.mark_deliveries_typed(conn, message_ids=typable)
-        _record(conn, typable, DeliveryState.TYPED, None, None, now)
-    return typable
+    marked = _ids(queries.mark_deliveries_typed(conn, message_ids=message_ids))
+    _record(conn, marked, DeliveryState.TYPED, None, None, now)
+    return [message_id for message_id in message_ids if message_id in marked]
 
 
 def settle(
@@ -120,28 +116,19 @@ def settle(
     What was read meanwhile is then known to be seen. ``late`` evidence also makes an unsure notice
     submitted, unless its recipient has left.
     """
-    rows = standing(conn, message_ids=message_ids)
-    current = by_message_id(rows)
-    late = late and state is DeliveryState.SUBMITTED
-    settled = [
-        row.message_id
-        for row in rows
-        if row.delivery_state is DeliveryState.TYPED or (late and _is_open_doubt(row))
-    ]
+    before = states(conn, message_ids=message_ids)
+    changed = queries.settle_typed_deliveries(conn, message_ids=message_ids, delivery_state=state)
+    if late and state is DeliveryState.SUBMITTED:
+        changed += queries.settle_unsure_deliveries(conn, message_ids=message_ids)
+    settled = _ids(changed)
     if not settled:
         return
-    queries.settle_typed_deliveries(conn, message_ids=settled, delivery_state=state)
     _record(conn, settled, state, reason, evidence, now)
     acknowledged = queries.list_acknowledged(conn, message_ids=settled)
     acknowledged_ids = [row.message_id for row in acknowledged]
     see(conn, message_ids=acknowledged_ids, reason="acknowledged", now=now)
-    polled = [each for each in settled if current[each] == _POLLED_WHILE_TYPED]
+    polled = [each for each in settled if before[each] == _POLLED_WHILE_TYPED]
     see(conn, message_ids=polled, reason=_POLLED, now=now)
-
-
-def _is_open_doubt(row: DeliveryStatus) -> bool:
-    active = row.owner_status is MemberStatus.ACTIVE
-    return active and row.delivery_state is DeliveryState.UNSURE
 
 
 def postpone(
@@ -166,11 +153,10 @@ def postpone(
     if all((each.state, _without_numbers(each.reason)) == said for each in known.values()):
         return
     with transaction(conn):
-        current = states(conn, message_ids=[row.message_id for row in rows])
-        changed = [message_id for message_id in current if _is_waiting(current, message_id)]
-        if changed:
-            queries.mark_deliveries_waiting(conn, message_ids=changed, delivery_state=state)
-            _record(conn, changed, state, reason, None, now)
+        changed = _ids(
+            queries.mark_deliveries_waiting(conn, message_ids=list(known), delivery_state=state)
+        )
+        _record(conn, changed, state, reason, None, now)
 
 
 def _without_numbers(reason: str | None) -> str | None:
@@ -196,10 +182,8 @@ def _is_unread(found: Delivery) -> bool:
 
 def see(conn: Connection, *, message_ids: Sequence[int], reason: str, now: datetime) -> None:
     """Mark deliveries seen, inside the caller's transaction. What is being typed is left alone."""
-    unseen = [row.message_id for row in queries.list_unseen(conn, message_ids=message_ids)]
-    if unseen:
-        queries.mark_deliveries_seen(conn, message_ids=unseen)
-        _record(conn, unseen, DeliveryState.SEEN, reason, None, now)
+    seen = _ids(queries.mark_deliveries_seen(conn, message_ids=message_ids))
+    _record(conn, seen, DeliveryState.SEEN, reason, None, now)
 
 
 def void(conn: Connection, *, member_ids: Sequence[int], now: datetime) -> None:
@@ -218,18 +202,14 @@ def void(conn: Connection, *, member_ids: Sequence[int], now: datetime) -> None:
         now=now,
     )
     queries.delete_typings(conn, member_ids=member_ids)
-    dropped = [row.message_id for row in leaving if row.delivery_state is not DeliveryState.TYPED]
-    if dropped:
-        queries.mark_deliveries_void(conn, message_ids=dropped)
-        _record(conn, dropped, DeliveryState.NONE, RECIPIENT_LEFT, None, now)
+    left = [row.message_id for row in leaving]
+    dropped = _ids(queries.mark_deliveries_void(conn, message_ids=left))
+    _record(conn, dropped, DeliveryState.NONE, RECIPIENT_LEFT, None, now)
 
 
-def _is_waiting(current: dict[int, Delivery], message_id: int) -> bool:
-    return message_id in current and current[message_id].state in {
-        DeliveryState.QUEUED,
-        DeliveryState.HELD,
-        DeliveryState.UNREACHABLE,
-    }
+def _ids(rows: Sequence[MessageIdRow]) -> list[int]:
+    """The ids of rows that a statement has changed, ascending."""
+    return sorted(row.message_id for row in rows)
 
 
 def _record(
@@ -240,6 +220,8 @@ def _record(
     evidence: str | None,
     now: datetime,
 ) -> None:
+    if not message_ids:
+        return
     queries.insert_delivery_events(
         conn,
         message_ids=message_ids,

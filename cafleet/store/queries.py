@@ -1679,15 +1679,17 @@ def mark_deliveries_typed(
     conn: Connection,
     *,
     message_ids: Sequence[int],
-) -> int:
-    """About to be pasted. What is not owed any more drops out here.
+) -> list[MessageIdRow]:
+    """Mark the notices that are about to be pasted, and return them. A notice that is no longer
+    owed stays as it is. Two passes cannot both mark one.
 
     Source: sql/queries/messages.sql:487, by primary key.
     """
-    return change(
+    return many(
         conn,
         "messages",
         "mark_deliveries_typed",
+        MessageIdRow,
         {
             "message_ids": id_list(message_ids),
         },
@@ -1704,7 +1706,7 @@ def list_judged_otherwise(
     """What waits for some members to be typed, in another state or for another reason than this
     one. So much may wait that only what changes is worth reading.
 
-    Source: sql/queries/messages.sql:497, by idx_delivery_events_message, idx_messages_owed.
+    Source: sql/queries/messages.sql:500, by idx_delivery_events_message, idx_messages_owed.
     """
     return many(
         conn,
@@ -1724,15 +1726,17 @@ def mark_deliveries_waiting(
     *,
     message_ids: Sequence[int],
     delivery_state: DeliveryState,
-) -> int:
-    """Looked and not typed: the notice stays owed, as held or unreachable.
+) -> list[MessageIdRow]:
+    """Mark the notices that could not be typed, and return them. They stay owed, as held or
+    unreachable.
 
-    Source: sql/queries/messages.sql:522, by primary key.
+    Source: sql/queries/messages.sql:525, by primary key.
     """
-    return change(
+    return many(
         conn,
         "messages",
         "mark_deliveries_waiting",
+        MessageIdRow,
         {
             "message_ids": id_list(message_ids),
             "delivery_state": delivery_state,
@@ -1745,16 +1749,16 @@ def settle_typed_deliveries(
     *,
     message_ids: Sequence[int],
     delivery_state: DeliveryState,
-) -> int:
-    """What the look after the typing has shown. Later evidence can still make an unsure one
-    submitted.
+) -> list[MessageIdRow]:
+    """Note what became of notices that were typed, and return them.
 
-    Source: sql/queries/messages.sql:532, by primary key.
+    Source: sql/queries/messages.sql:537, by primary key.
     """
-    return change(
+    return many(
         conn,
         "messages",
         "settle_typed_deliveries",
+        MessageIdRow,
         {
             "message_ids": id_list(message_ids),
             "delivery_state": delivery_state,
@@ -1762,20 +1766,20 @@ def settle_typed_deliveries(
     )
 
 
-def list_unseen(
+def settle_unsure_deliveries(
     conn: Connection,
     *,
     message_ids: Sequence[int],
 ) -> list[MessageIdRow]:
-    """Which of these deliveries are not yet known to have been seen by their recipient. One that
-    is being typed is left to the pass that types it.
+    """Note that late evidence shows unsure notices to be submitted, and return them. A notice to a
+    member that has left stays unsure.
 
-    Source: sql/queries/messages.sql:545, by primary key.
+    Source: sql/queries/messages.sql:549, by primary key.
     """
     return many(
         conn,
         "messages",
-        "list_unseen",
+        "settle_unsure_deliveries",
         MessageIdRow,
         {
             "message_ids": id_list(message_ids),
@@ -1790,7 +1794,7 @@ def list_acknowledged(
 ) -> list[MessageIdRow]:
     """Which of these deliveries their recipient has acknowledged, so that it must have seen them.
 
-    Source: sql/queries/messages.sql:562, by primary key.
+    Source: sql/queries/messages.sql:567, by primary key.
     """
     return many(
         conn,
@@ -1807,15 +1811,17 @@ def mark_deliveries_seen(
     conn: Connection,
     *,
     message_ids: Sequence[int],
-) -> int:
-    """Their recipient has polled or acknowledged them: final.
+) -> list[MessageIdRow]:
+    """Mark the deliveries that their recipient has polled or acknowledged, and return them. This
+    state is final. A notice that is being typed is left to the pass that types it.
 
-    Source: sql/queries/messages.sql:574, by primary key.
+    Source: sql/queries/messages.sql:579, by primary key.
     """
-    return change(
+    return many(
         conn,
         "messages",
         "mark_deliveries_seen",
+        MessageIdRow,
         {
             "message_ids": id_list(message_ids),
         },
@@ -1826,15 +1832,16 @@ def mark_deliveries_void(
     conn: Connection,
     *,
     message_ids: Sequence[int],
-) -> int:
-    """Their recipient has left: no notice is due any more.
+) -> list[MessageIdRow]:
+    """Mark the notices that are no longer due because their recipient has left, and return them.
 
-    Source: sql/queries/messages.sql:585, by primary key.
+    Source: sql/queries/messages.sql:593, by primary key.
     """
-    return change(
+    return many(
         conn,
         "messages",
         "mark_deliveries_void",
+        MessageIdRow,
         {
             "message_ids": id_list(message_ids),
         },
@@ -1852,7 +1859,7 @@ def list_owing(
     `pressing` whether a notice is urgent, `unreachable` whether there is nothing but
     unreachable ones. One of unknown status is among them: its pass tells of it.
 
-    Source: sql/queries/messages.sql:595, by idx_members_fleet_status, idx_messages_owed,
+    Source: sql/queries/messages.sql:605, by idx_members_fleet_status, idx_messages_owed,
     primary key.
     """
     return many(
@@ -1874,7 +1881,7 @@ def list_fleet_owed_ids(
     """Every delivery whose notice is still owed to an active member of a fleet, or to one of a
     status that nobody knows.
 
-    Source: sql/queries/messages.sql:629, by idx_members_fleet_status, idx_messages_owed.
+    Source: sql/queries/messages.sql:639, by idx_members_fleet_status, idx_messages_owed.
     """
     return many(
         conn,
@@ -1895,7 +1902,7 @@ def list_fleet_unsure_ids(
     """Every delivery of which it is not known whether its notice has reached an active member of a
     fleet.
 
-    Source: sql/queries/messages.sql:645, by idx_members_fleet_status, idx_messages_unsure.
+    Source: sql/queries/messages.sql:655, by idx_members_fleet_status, idx_messages_unsure.
     """
     return many(
         conn,
@@ -1915,7 +1922,7 @@ def list_missing_senders(
     outlives a member that was removed by hand. Why the recursion: it steps from one sender to
     the next in the index, however much each has sent.
 
-    Source: sql/queries/messages.sql:660, by idx_messages_sent, primary key.
+    Source: sql/queries/messages.sql:670, by idx_messages_sent, primary key.
     """
     return many(
         conn,
@@ -1935,7 +1942,7 @@ def list_stored_messages(
 ) -> list[StoredMessageRow]:
     """Every row with every column, a page at a time: what `cafleet db check` decodes.
 
-    Source: sql/queries/messages.sql:694, by primary key.
+    Source: sql/queries/messages.sql:704, by primary key.
     """
     return many(
         conn,
@@ -1959,7 +1966,7 @@ def list_message_faults(
     """The messages among these ids that break a rule, each with the first one that it breaks. A
     sender need not exist: history outlives it. What was there before schema 9 has no events.
 
-    Source: sql/queries/messages.sql:717, by idx_delivery_events_message, idx_messages_origin,
+    Source: sql/queries/messages.sql:727, by idx_delivery_events_message, idx_messages_origin,
     primary key.
     """
     return many(
@@ -1984,7 +1991,7 @@ def list_predecessor_messages(
     page at a time. Its releases before 0.21 knew a third state, which its later ones took for
     completed.
 
-    Source: sql/queries/messages.sql:801, by primary key.
+    Source: sql/queries/messages.sql:811, by primary key.
     """
     return many(
         conn,
@@ -2015,7 +2022,7 @@ def insert_imported_message(
 ) -> int:
     """A message with the id that it gets here.
 
-    Source: sql/queries/messages.sql:826.
+    Source: sql/queries/messages.sql:836.
     """
     return change(
         conn,

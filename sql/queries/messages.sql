@@ -484,15 +484,18 @@ INNER JOIN members ON messages.owner_member_id = members.member_id
 LEFT JOIN member_placements ON messages.owner_member_id = member_placements.member_id
 ORDER BY messages.message_id;
 
--- name: mark_deliveries_typed(message_ids)!
--- About to be pasted. What is not owed any more drops out here.
+-- name: mark_deliveries_typed(message_ids)
+-- Mark the notices that are about to be pasted, and return them. A notice that is no longer owed stays
+-- as it is. Two passes cannot both mark one.
 -- params: message_ids list[int]
+-- returns: MessageIdRow
 -- plan: primary key
 UPDATE messages
 SET delivery_state = 'typed'
 WHERE
     message_id IN (SELECT asked.value FROM json_each(:message_ids) AS asked)
-    AND delivery_state IN ('queued', 'held', 'unreachable');
+    AND delivery_state IN ('queued', 'held', 'unreachable')
+RETURNING message_id;
 
 -- name: list_judged_otherwise(member_ids, delivery_state, reason)
 -- What waits for some members to be typed, in another state or for another reason than this one. So
@@ -519,45 +522,47 @@ WHERE
     )
 ORDER BY messages.message_id;
 
--- name: mark_deliveries_waiting(message_ids, delivery_state)!
--- Looked and not typed: the notice stays owed, as held or unreachable.
+-- name: mark_deliveries_waiting(message_ids, delivery_state)
+-- Mark the notices that could not be typed, and return them. They stay owed, as held or unreachable.
 -- params: message_ids list[int], delivery_state DeliveryState
+-- returns: MessageIdRow
 -- plan: primary key
 UPDATE messages
 SET delivery_state = :delivery_state
 WHERE
     message_id IN (SELECT asked.value FROM json_each(:message_ids) AS asked)
-    AND delivery_state IN ('queued', 'held', 'unreachable');
+    AND delivery_state IN ('queued', 'held', 'unreachable')
+RETURNING message_id;
 
--- name: settle_typed_deliveries(message_ids, delivery_state)!
--- What the look after the typing has shown. Later evidence can still make an unsure one submitted.
+-- name: settle_typed_deliveries(message_ids, delivery_state)
+-- Note what became of notices that were typed, and return them.
 -- params: message_ids list[int], delivery_state DeliveryState
+-- returns: MessageIdRow
 -- plan: primary key
 UPDATE messages
 SET delivery_state = :delivery_state
 WHERE
     message_id IN (SELECT asked.value FROM json_each(:message_ids) AS asked)
-    AND (
-        delivery_state = 'typed'
-        OR (delivery_state = 'unsure' AND :delivery_state = 'submitted')
-    );
+    AND delivery_state = 'typed'
+RETURNING message_id;
 
--- name: list_unseen(message_ids)
--- Which of these deliveries are not yet known to have been seen by their recipient. One that is
--- being typed is left to the pass that types it.
+-- name: settle_unsure_deliveries(message_ids)
+-- Note that late evidence shows unsure notices to be submitted, and return them. A notice to a member
+-- that has left stays unsure.
 -- params: message_ids list[int]
 -- returns: MessageIdRow
 -- plan: primary key
--- sort: the messages asked for
-SELECT messages.message_id
-FROM json_each(:message_ids) AS asked
-INNER JOIN messages ON asked.value = messages.message_id
+UPDATE messages
+SET delivery_state = 'submitted'
 WHERE
-    messages.type = 'unicast'
-    AND messages.delivery_state IN (
-        'none', 'queued', 'held', 'unreachable', 'submitted', 'unsure'
+    message_id IN (SELECT asked.value FROM json_each(:message_ids) AS asked)
+    AND delivery_state = 'unsure'
+    AND EXISTS (
+        SELECT 1
+        FROM members
+        WHERE members.member_id = messages.owner_member_id AND members.status = 'active'
     )
-ORDER BY messages.message_id;
+RETURNING message_id;
 
 -- name: list_acknowledged(message_ids)
 -- Which of these deliveries their recipient has acknowledged, so that it must have seen them.
@@ -571,26 +576,31 @@ INNER JOIN messages ON asked.value = messages.message_id
 WHERE messages.status_state = 'completed'
 ORDER BY messages.message_id;
 
--- name: mark_deliveries_seen(message_ids)!
--- Their recipient has polled or acknowledged them: final.
+-- name: mark_deliveries_seen(message_ids)
+-- Mark the deliveries that their recipient has polled or acknowledged, and return them. This state is
+-- final. A notice that is being typed is left to the pass that types it.
 -- params: message_ids list[int]
+-- returns: MessageIdRow
 -- plan: primary key
 UPDATE messages
 SET delivery_state = 'seen'
 WHERE
     message_id IN (SELECT asked.value FROM json_each(:message_ids) AS asked)
     AND type = 'unicast'
-    AND delivery_state IN ('none', 'queued', 'held', 'unreachable', 'submitted', 'unsure');
+    AND delivery_state IN ('none', 'queued', 'held', 'unreachable', 'submitted', 'unsure')
+RETURNING message_id;
 
--- name: mark_deliveries_void(message_ids)!
--- Their recipient has left: no notice is due any more.
+-- name: mark_deliveries_void(message_ids)
+-- Mark the notices that are no longer due because their recipient has left, and return them.
 -- params: message_ids list[int]
+-- returns: MessageIdRow
 -- plan: primary key
 UPDATE messages
 SET delivery_state = 'none'
 WHERE
     message_id IN (SELECT asked.value FROM json_each(:message_ids) AS asked)
-    AND delivery_state IN ('queued', 'held', 'unreachable');
+    AND delivery_state IN ('queued', 'held', 'unreachable')
+RETURNING message_id;
 
 -- name: list_owing(fleet_id)
 -- Which active members of a fleet have a pane and are owed notices, or have a text in it that is
