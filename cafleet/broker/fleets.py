@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import msgspec
 
-from cafleet.broker.composing import record
+from cafleet.broker.composing import record, records
 from cafleet.broker.ids import is_id
 from cafleet.errors import FROM_BACKUP, IntegrityError, UnknownIdError
 from cafleet.records import FleetRecord, FleetSummary
 from cafleet.store import Connection, queries
+from cafleet.store.access import each
+from cafleet.store.rows import FleetStatusRow
 
 
 def database_id(conn: Connection) -> str:
@@ -23,20 +25,27 @@ def database_id(conn: Connection) -> str:
     return found
 
 
-def list_fleets(conn: Connection) -> tuple[list[FleetSummary], dict[int, IntegrityError]]:
-    """The living fleets, newest first, each with the number of its active members; and by fleet id
-    why a fleet has no such number: the status of a member is none that is known."""
-    found: list[FleetSummary] = []
-    damage: dict[int, IntegrityError] = {}
-    for fleet in queries.list_fleets(conn):
-        summary = record(fleet, FleetSummary)
-        try:
-            check_statuses(conn, fleet_id=fleet.fleet_id)
-        except IntegrityError as error:
-            damage[fleet.fleet_id] = error
-            summary = msgspec.structs.replace(summary, member_count=None)
-        found.append(summary)
-    return found, damage
+def list_fleets(conn: Connection) -> tuple[list[FleetSummary], dict[int, str]]:
+    """The living fleets, newest first, each with the number of its active members.
+
+    A fleet has no such number if the status of a member is not known. The second result says why,
+    by fleet id.
+    """
+    faults = _unknown_statuses(conn)
+    return [
+        msgspec.structs.replace(fleet, member_count=None) if fleet.fleet_id in faults else fleet
+        for fleet in records(queries.list_fleets(conn), FleetSummary)
+    ], faults
+
+
+def _unknown_statuses(conn: Connection) -> dict[int, str]:
+    """By living fleet the first of its members' statuses that is not known, as a sentence."""
+    try:
+        queries.list_living_statuses(conn)
+    except IntegrityError:
+        _, unknown = each(conn, "members", "list_living_statuses", FleetStatusRow)
+        return {stored["fleet_id"]: fault for stored, fault in reversed(unknown)}
+    return {}
 
 
 def living_ids(conn: Connection) -> list[int]:

@@ -63,6 +63,12 @@ def find(conn: Connection, *, member_id: int) -> MemberRecord | None:
     return None if row is None else _record(row)
 
 
+def by_id(conn: Connection, *, member_ids: Sequence[int]) -> dict[int, MemberRecord]:
+    """The members asked for, of any status, by id; unknown ids are absent."""
+    rows = queries.list_members_by_id(conn, member_ids=member_ids)
+    return {row.member_id: _record(row) for row in rows}
+
+
 def in_fleet(conn: Connection, *, member_id: int, fleet_id: int) -> bool:
     """Whether the member belongs, or once belonged, to the fleet."""
     member = find(conn, member_id=member_id)

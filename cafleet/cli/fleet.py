@@ -75,8 +75,7 @@ def list_(json: Json = False) -> None:
     from cafleet.broker import fleets
 
     with open_session() as conn:
-        found, damage = fleets.list_fleets(conn)
-    faults = {fleet_id: error.message for fleet_id, error in damage.items()}
+        found, faults = fleets.list_fleets(conn)
     say(to_json(found) if json else texts.listed(found, faults))
     if json:
         for fleet_id, fault in faults.items():

@@ -45,15 +45,16 @@ def outlooks(conn: Connection, *, lines: Sequence[LifeLine]) -> list[DeliveryOut
     unserved = any(line.state in OWED for line in lines) and not is_running(
         conn, database=settings.database_path(), fleet_id=rows[0].fleet_id
     )
+    recipients = members.by_id(conn, member_ids=[line.to_member_id for line in lines])
     return [
-        _outlook(conn, line, row, unserved=unserved) for line, row in zip(lines, rows, strict=True)
+        _outlook(line, row, recipients.get(line.to_member_id), unserved=unserved)
+        for line, row in zip(lines, rows, strict=True)
     ]
 
 
 def _outlook(
-    conn: Connection, line: LifeLine, row: DeliveryStatus, *, unserved: bool
+    line: LifeLine, row: DeliveryStatus, recipient: MemberRecord | None, *, unserved: bool
 ) -> DeliveryOutlook:
-    recipient = members.find(conn, member_id=line.to_member_id)
     ended_gone = (line.reason or "").partition(":")[0] == ScreenState.GONE
     return DeliveryOutlook(
         line=line,

@@ -31,6 +31,7 @@ from cafleet.store.rows import (
     DeliveryRow,
     FleetFaultRow,
     FleetRow,
+    FleetStatusRow,
     FleetSummaryRow,
     LastIdRow,
     LedgerExtentRow,
@@ -811,6 +812,26 @@ def get_member(
     )
 
 
+def list_members_by_id(
+    conn: Connection,
+    *,
+    member_ids: Sequence[int],
+) -> list[MemberRow]:
+    """The members asked for, whatever their status, as get_member has each.
+
+    Source: sql/queries/members.sql:29, by primary key.
+    """
+    return many(
+        conn,
+        "members",
+        "list_members_by_id",
+        MemberRow,
+        {
+            "member_ids": id_list(member_ids),
+        },
+    )
+
+
 def list_roster(
     conn: Connection,
     *,
@@ -818,7 +839,7 @@ def list_roster(
 ) -> list[MemberRow]:
     """The web page's roster: active members, and deregistered ones that own a delivery or summary.
 
-    Source: sql/queries/members.sql:29, by idx_members_fleet_status,
+    Source: sql/queries/members.sql:59, by idx_members_fleet_status,
     idx_messages_owner_member_status_ts, primary key.
     """
     return many(
@@ -840,7 +861,7 @@ def list_active_members(
     """The active members of a fleet with their placements, in the order of their ids. A status
     that nobody knows is among them, to be refused, not passed over.
 
-    Source: sql/queries/members.sql:68, by idx_members_fleet_status, primary key.
+    Source: sql/queries/members.sql:98, by idx_members_fleet_status, primary key.
     """
     return many(
         conn,
@@ -863,7 +884,7 @@ def list_activity(
     acknowledged, and of notices that may not have reached it. An unknown status is not passed
     over either. Cost: six steps into indexes per member, however many messages there are.
 
-    Source: sql/queries/members.sql:99, by idx_members_fleet_status, idx_messages_ack,
+    Source: sql/queries/members.sql:129, by idx_members_fleet_status, idx_messages_ack,
     idx_messages_owed, idx_messages_pending, idx_messages_received, idx_messages_sent,
     idx_messages_unsure, primary key.
     """
@@ -885,7 +906,7 @@ def list_member_names(
 ) -> list[MemberNameRow]:
     """The names of the members asked for, whatever their status; unknown ids are absent.
 
-    Source: sql/queries/members.sql:170, by primary key.
+    Source: sql/queries/members.sql:200, by primary key.
     """
     return many(
         conn,
@@ -907,7 +928,7 @@ def list_wake_targets(
     """The placed active members that the monitor is woken for, with what they have not
     acknowledged.
 
-    Source: sql/queries/members.sql:183, by idx_members_fleet_status, idx_messages_pending,
+    Source: sql/queries/members.sql:213, by idx_members_fleet_status, idx_messages_pending,
     primary key.
     """
     return many(
@@ -930,7 +951,7 @@ def get_active_monitor_id(
     """The active monitor of a fleet, by the very predicate of the index that keeps it single. It
     reads the cards of the fleet's active members, which that index has made sure are JSON.
 
-    Source: sql/queries/members.sql:216, by idx_members_fleet_status.
+    Source: sql/queries/members.sql:246, by idx_members_fleet_status.
     """
     found: int | None = scalar(
         conn,
@@ -952,7 +973,7 @@ def list_statuses(
     """The members of a fleet that have not left. A status that nobody knows is among them, to be
     refused by whoever counts the members or misses one.
 
-    Source: sql/queries/members.sql:229, by idx_members_fleet_status.
+    Source: sql/queries/members.sql:259, by idx_members_fleet_status.
     """
     return many(
         conn,
@@ -962,6 +983,23 @@ def list_statuses(
         {
             "fleet_id": fleet_id,
         },
+    )
+
+
+def list_living_statuses(
+    conn: Connection,
+) -> list[FleetStatusRow]:
+    """The members of all living fleets that have not left, as list_statuses has those of one. Why:
+    CROSS JOIN keeps SQLite from reading the members of deleted fleets.
+
+    Source: sql/queries/members.sql:275, by idx_members_fleet_status.
+    """
+    return many(
+        conn,
+        "members",
+        "list_living_statuses",
+        FleetStatusRow,
+        {},
     )
 
 
@@ -976,7 +1014,7 @@ def insert_member(
 ) -> int:
     """A new active member.
 
-    Source: sql/queries/members.sql:245.
+    Source: sql/queries/members.sql:294.
     """
     found: int = scalar(
         conn,
@@ -1006,7 +1044,7 @@ def insert_member_as(
 ) -> int:
     """A new active member under the id that was reserved for it.
 
-    Source: sql/queries/members.sql:253.
+    Source: sql/queries/members.sql:302.
     """
     return change(
         conn,
@@ -1031,7 +1069,7 @@ def delete_fleet_members(
     """Take members back in the transaction that made them and their fleet: their ids alone were
     wanted.
 
-    Source: sql/queries/members.sql:267, by idx_members_fleet_status.
+    Source: sql/queries/members.sql:316, by idx_members_fleet_status.
     """
     return change(
         conn,
@@ -1051,7 +1089,7 @@ def mark_member_deregistered(
 ) -> int:
     """Take a member off the active ones; 0 rows when it was not among them.
 
-    Source: sql/queries/members.sql:274, by primary key.
+    Source: sql/queries/members.sql:323, by primary key.
     """
     return change(
         conn,
@@ -1072,7 +1110,7 @@ def mark_fleet_members_deregistered(
 ) -> int:
     """Deregister every active member of a fleet that ends; the count is what the command reports.
 
-    Source: sql/queries/members.sql:282, by idx_members_fleet_status.
+    Source: sql/queries/members.sql:331, by idx_members_fleet_status.
     """
     return change(
         conn,
@@ -1091,7 +1129,7 @@ def list_duplicate_monitors(
     """The active monitors of fleets that have more than one: what stops the step to schema 8. Why
     CASE: only it promises that a card is not parsed before it is known to be JSON.
 
-    Source: sql/queries/members.sql:290, by idx_members_fleet_status.
+    Source: sql/queries/members.sql:339, by idx_members_fleet_status.
     """
     return many(
         conn,
@@ -1107,7 +1145,7 @@ def list_unreadable_cards(
 ) -> list[MonitorClaimRow]:
     """The active members whose card is not JSON, which no index over the card can take.
 
-    Source: sql/queries/members.sql:322.
+    Source: sql/queries/members.sql:371.
     """
     return many(
         conn,
@@ -1126,7 +1164,7 @@ def list_active_member_ids(
     """The ids alone, for whoever reads the members one by one so that one bad row spoils no other;
     an unknown status is such a row.
 
-    Source: sql/queries/members.sql:335, by idx_members_fleet_status.
+    Source: sql/queries/members.sql:384, by idx_members_fleet_status.
     """
     return many(
         conn,
@@ -1148,7 +1186,7 @@ def list_stored_members(
 ) -> list[StoredMemberRow]:
     """Every row with every column, a page at a time: what `cafleet db check` decodes.
 
-    Source: sql/queries/members.sql:347, by primary key.
+    Source: sql/queries/members.sql:396, by primary key.
     """
     return many(
         conn,
@@ -1171,7 +1209,7 @@ def list_member_faults(
 ) -> list[MemberFaultRow]:
     """The members among these ids that break a rule, each with the first one that it breaks.
 
-    Source: sql/queries/members.sql:366, by primary key.
+    Source: sql/queries/members.sql:415, by primary key.
     """
     return many(
         conn,
@@ -1190,7 +1228,7 @@ def list_predecessor_members(
 ) -> list[PredecessorMemberRow]:
     """Every member of a database of the published Python program, whose table has these columns.
 
-    Source: sql/queries/members.sql:396.
+    Source: sql/queries/members.sql:445.
     """
     return many(
         conn,
@@ -1215,7 +1253,7 @@ def insert_imported_member(
 ) -> int:
     """A member with the id that it gets here.
 
-    Source: sql/queries/members.sql:412.
+    Source: sql/queries/members.sql:461.
     """
     return change(
         conn,

@@ -226,6 +226,15 @@ class MemberStatusRow(Row, frozen=True, kw_only=True):
     status: MemberStatus
 
 
+class FleetStatusRow(Row, frozen=True, kw_only=True):
+    table: ClassVar[str] = "members"
+    key: ClassVar[str] = "member_id"
+
+    member_id: int
+    fleet_id: int
+    status: MemberStatus
+
+
 class MemberIdRow(Row, frozen=True, kw_only=True):
     table: ClassVar[str] = "members"
     key: ClassVar[str] = "member_id"

@@ -10,7 +10,7 @@ from starlette.exceptions import HTTPException
 
 from cafleet import clock
 from cafleet.broker import fleets, members, messages, monitor
-from cafleet.errors import UnknownIdError
+from cafleet.errors import IntegrityError, UnknownIdError
 from cafleet.operations import monitoring, sending
 from cafleet.present import web_wire as wire
 from cafleet.present.wire import SummaryWhyWire, WhyWire, life, shaped_all
@@ -55,8 +55,8 @@ class Endpoint(msgspec.Struct, frozen=True, kw_only=True):
 
 def list_fleets(conn: Connection, _: Call) -> Sequence[FleetSummary]:
     found, damage = fleets.list_fleets(conn)
-    for error in damage.values():
-        raise error
+    for fault in damage.values():
+        raise IntegrityError(fault)
     return found
 
 

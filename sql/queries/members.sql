@@ -26,6 +26,36 @@ INNER JOIN fleets ON members.fleet_id = fleets.fleet_id
 LEFT JOIN member_placements ON members.member_id = member_placements.member_id
 WHERE members.member_id = :member_id;
 
+-- name: list_members_by_id(member_ids)
+-- The members asked for, whatever their status, as get_member has each.
+-- params: member_ids list[int]
+-- returns: MemberRow
+-- plan: primary key
+-- sort: the members asked for
+SELECT
+    members.member_id,
+    members.fleet_id,
+    members.name,
+    members.description,
+    members.status,
+    members.registered_at,
+    members.member_card_json,
+    fleets.director_member_id,
+    fleets.deleted_at AS fleet_deleted_at,
+    member_placements.backend,
+    member_placements.mux_socket,
+    member_placements.mux_server_pid,
+    member_placements.mux_session,
+    member_placements.mux_window_id,
+    member_placements.mux_pane_id,
+    member_placements.coding_agent,
+    member_placements.created_at AS placed_at
+FROM json_each(:member_ids) AS asked
+INNER JOIN members ON asked.value = members.member_id
+INNER JOIN fleets ON members.fleet_id = fleets.fleet_id
+LEFT JOIN member_placements ON members.member_id = member_placements.member_id
+ORDER BY members.member_id;
+
 -- name: list_roster(fleet_id)
 -- The web page's roster: active members, and deregistered ones that own a delivery or summary.
 -- params: fleet_id int
@@ -239,6 +269,25 @@ SELECT
 FROM members
 WHERE
     members.fleet_id = :fleet_id
+    AND members.status <> 'deregistered'
+ORDER BY members.member_id;
+
+-- name: list_living_statuses()
+-- The members of all living fleets that have not left, as list_statuses has those of one.
+-- Why: CROSS JOIN keeps SQLite from reading the members of deleted fleets.
+-- returns: FleetStatusRow
+-- plan: idx_members_fleet_status
+-- scan: fleets (fleets are few, and all living ones are asked for)
+-- sort: the index has a fleet's members by their status
+SELECT
+    members.member_id,
+    members.fleet_id,
+    members.status
+FROM fleets
+CROSS JOIN members
+WHERE
+    fleets.deleted_at IS NULL
+    AND members.fleet_id = fleets.fleet_id
     AND members.status <> 'deregistered'
 ORDER BY members.member_id;
 
