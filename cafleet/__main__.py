@@ -1,4 +1,4 @@
-"""``python -m cafleet``: how the program starts its own monitor loop."""
+"""``python -m cafleet``: how the program starts its own courier."""
 
 from __future__ import annotations
 

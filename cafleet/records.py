@@ -335,7 +335,7 @@ class LifeLine(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class MonitorRuntime(msgspec.Struct, frozen=True, kw_only=True):
-    """The row of a fleet's monitor loop, nulls and all.
+    """The row of a fleet's courier, nulls and all.
 
     ``wake_attempts`` counts the wakes in a row that nothing proves, ``wake_reason`` says why the last
     one is unproven or waits.

@@ -67,7 +67,7 @@ def delivery_hold_timeout() -> int:
 
 
 def monitor_wake_interval() -> int:
-    """Seconds between wakes of a monitor whose loop runs for the first time; 0 is none."""
+    """Seconds between wakes of a monitor whose courier runs for the first time; 0 is none."""
     return _number(MONITOR_WAKE_INTERVAL, 600)
 
 

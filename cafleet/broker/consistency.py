@@ -91,7 +91,7 @@ _TABLES = (
     ),
     _Table(
         name="monitor_runtime",
-        noun="the loop of fleet",
+        noun="the courier of fleet",
         read=queries.list_stored_monitor_runtime,
         judge=queries.list_monitor_runtime_faults,
     ),

@@ -1,4 +1,4 @@
-"""The row of a fleet's monitor loop: who runs it, how it does, what it is asked."""
+"""The row of a fleet's courier: who runs it, how it does, what it is asked."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ class Wake(StrEnum):
 
 
 class Claim(msgspec.Struct, frozen=True, kw_only=True):
-    """What a loop knows its fleet's row by. The process id alone may be another's: ids are given
+    """What a courier knows its fleet's row by. The process id alone may be another's: ids are given
     out again, and every namespace has its own."""
 
     fleet_id: int
@@ -43,7 +43,7 @@ class Claim(msgspec.Struct, frozen=True, kw_only=True):
         return row is not None and (row.pid, row.started_at) == (self.pid, self.started_at)
 
 
-# A loop counts as alive for so many ticks without a heartbeat, and never for less than this.
+# A courier counts as alive for so many ticks without a heartbeat, and never for less than this.
 TICKS_UNTIL_STALE = 3
 SECONDS_UNTIL_STALE = 15
 # The pause after a wake without proof doubles up to this, or to the interval if that is longer.
@@ -51,13 +51,13 @@ LONGEST_RETRY_SECONDS = 3600
 
 
 def runtime(conn: Connection, *, fleet_id: int) -> MonitorRuntime | None:
-    """The row, or ``None`` where the loop never ran."""
+    """The row, or ``None`` where the courier never ran."""
     row = queries.get_monitor_runtime(conn, fleet_id=fleet_id)
     return None if row is None else record(row, MonitorRuntime)
 
 
 def is_live(row: MonitorRuntime | None, *, lock_held: bool, now: datetime) -> bool:
-    """Whether a loop runs: claimed, ticking, and its file lock held by some process.
+    """Whether a courier runs: claimed, ticking, and its file lock held by some process.
 
     A tick in the future, or one that cannot be read, is not a fresh one.
     """
@@ -81,12 +81,12 @@ def claim(
     now: datetime,
     unless_stopped: bool = False,
 ) -> Claim:
-    """Take the loop of a fleet over, unless it is live, or was stopped where that is to count.
+    """Take the courier of a fleet over, unless it is live, or was stopped where that is to count.
 
     ``lock_held`` says whether another process holds the loop's file lock.
 
     Raises:
-        RefusedError: a live loop has it, or it was stopped.
+        RefusedError: a live courier has it, or it was stopped.
     """
     claimed = Claim(fleet_id=fleet_id, pid=pid, started_at=clock.stamp(now))
     with transaction(conn):
@@ -95,7 +95,7 @@ def claim(
             raise running(fleet_id)
         if unless_stopped and row is not None and row.stopped_at is not None:
             raise RefusedError(
-                f"the monitor loop of fleet {fleet_id} was stopped; run it by hand with "
+                f"the courier of fleet {fleet_id} was stopped; run it by hand with "
                 f"`cafleet monitor run {fleet_id}`"
             )
         queries.upsert_monitor_claim(
@@ -110,15 +110,15 @@ def claim(
 
 
 def running(fleet_id: int) -> RefusedError:
-    """The refusal of a second loop."""
+    """The refusal of a second courier."""
     return RefusedError(
-        f"the monitor loop of fleet {fleet_id} is already running; stop it first with "
+        f"the courier of fleet {fleet_id} is already running; stop it first with "
         f"`cafleet monitor stop {fleet_id}`"
     )
 
 
 def heartbeat(conn: Connection, claim: Claim, *, now: datetime) -> bool:
-    """Note that the loop is alive; whether it is still the caller's."""
+    """Note that the courier is alive; whether it is still the caller's."""
     with transaction(conn):
         return bool(
             queries.set_monitor_heartbeat(
@@ -132,7 +132,7 @@ def heartbeat(conn: Connection, claim: Claim, *, now: datetime) -> bool:
 
 
 def clear(conn: Connection, claim: Claim) -> bool:
-    """Give the loop up, if it is the caller's; whether it was."""
+    """Give the courier up, if it is the caller's; whether it was."""
     with transaction(conn):
         return bool(
             queries.set_monitor_unclaimed(
@@ -142,7 +142,7 @@ def clear(conn: Connection, claim: Claim) -> bool:
 
 
 def stop(conn: Connection, *, fleet_id: int, now: datetime) -> None:
-    """Ask the loop to end, and keep others from starting it until it is run by hand."""
+    """Ask the courier to end, and keep others from starting it until it is run by hand."""
     with transaction(conn):
         queries.upsert_monitor_stop(conn, fleet_id=fleet_id, now=clock.stamp(now))
 
@@ -161,7 +161,7 @@ def wake_due(row: MonitorRuntime, *, now: datetime) -> Wake | None:
     if row.wake_interval_seconds is None:
         raise IntegrityError(
             f"monitor_runtime.wake_interval_seconds is null where fleet_id is {row.fleet_id}, though a "
-            f"loop has claimed it; run the loop again with `cafleet monitor run {row.fleet_id} --interval N`"
+            f"courier has claimed it; run it again with `cafleet monitor run {row.fleet_id} --interval N`"
         )
     if row.wake_interval_seconds == 0:
         return None

@@ -95,7 +95,7 @@ def send(
     body = BodySource(text, file, name="TEXT")
     wait = _wait(wanted, timeout)
     max_text_len = settings.max_text_len()
-    # Only a loop that this may start uses it; a bad value is told before anything is stored.
+    # Only a courier that this may start uses it; a bad value is told before anything is stored.
     settings.delivery_hold_timeout()
     from cafleet.operations import sending
 
@@ -131,7 +131,7 @@ def broadcast(
     """
     body = BodySource(text, file, name="TEXT")
     wait = _wait(wanted, timeout)
-    # Only a loop that this may start uses them; a bad value is told before anything is stored.
+    # Only a courier that this may start uses them; a bad value is told before anything is stored.
     settings.max_text_len()
     settings.delivery_hold_timeout()
     from cafleet.operations import sending

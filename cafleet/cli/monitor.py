@@ -94,7 +94,7 @@ def stop(fleet_id: FleetId, json: Json = False) -> None:
         outcome = StoppedWire(stopped=stop_loop(conn, fleet_id=fleet_id))
     say(to_json(outcome) if json else texts.stopped(fleet_id, outcome))
     if json and not outcome.stopped:
-        warn(f"the monitor loop of fleet {fleet_id} was not running; {texts.barred(fleet_id)}")
+        warn(f"the courier of fleet {fleet_id} was not running; {texts.barred(fleet_id)}")
 
 
 @app.command("scan", cls=SubjectCommand)

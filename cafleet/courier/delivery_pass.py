@@ -84,7 +84,7 @@ class Pass:
         they are owed. One in whose pane an earlier text was left has that settled first.
 
         Raises:
-            ShutdownError: the loop ends. What was marked as typed is settled by the next courier.
+            ShutdownError: the courier ends. What was marked as typed is settled by the next courier.
         """
         self._owing = {row.member_id: row for row in owing}
         for here in by_server(self._targets()):

@@ -1,4 +1,4 @@
-"""The part of a loop that touches panes: threads of its own, so that none of them stops the heart."""
+"""The part of a courier that touches panes: threads of its own, so that none of them stops the heart."""
 
 from __future__ import annotations
 
@@ -217,7 +217,7 @@ class DeliveryThread(threading.Thread):
 
     def _wake(self, conn: Connection) -> None:
         row = monitor.runtime(conn, fleet_id=self._claim.fleet_id)
-        # A wake may have gone out since this one was asked for, or another loop have taken over.
+        # A wake may have gone out since this one was asked for, or another courier have taken over.
         if row is None or not self._claim.holds(row):
             return
         wake = monitor.wake_due(row, now=self._now())

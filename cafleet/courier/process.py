@@ -15,7 +15,7 @@ from cafleet import __version__, clock
 from cafleet.broker import fleets, monitor
 from cafleet.broker.monitor import Claim
 from cafleet.courier.delivery_thread import DeliveryThread
-from cafleet.courier.process_lock import ProcessLock, loop_lock_path
+from cafleet.courier.process_lock import ProcessLock, courier_lock_path
 from cafleet.courier.reports import Reports
 from cafleet.courier.starting import is_server_listening, require_server
 from cafleet.errors import (
@@ -33,7 +33,7 @@ from cafleet.store.guard import check_schema, open_database
 DEFAULT_TICK_SECONDS = 5
 # How often the database is asked whether it has changed.
 LOOK_SECONDS = 0.25
-# Another loop that has just started needs so long at most from its lock to its claim.
+# Another courier that has just started needs so long at most from its lock to its claim.
 _CLAIMING_SECONDS = 2.0
 # A text that is in a composer already gets so long after a signal, which is enough for its Enter and
 # its proof where the agent is well. What is then unproven is for the next courier to settle.
@@ -47,16 +47,16 @@ _AFTER_TROUBLE_SECONDS = 1.0
 _LONGEST_TICK = 86_400
 
 
-class LoopEndedError(CafleetError):
-    """The loop cannot serve any more, though nobody has stopped it."""
+class CourierEndedError(CafleetError):
+    """The courier cannot serve any more, though nobody has stopped it."""
 
 
-class ReplacedError(LoopEndedError):
+class ReplacedError(CourierEndedError):
     """Another database is where the loop's own was; to write to the old one would damage it."""
 
 
 class Courier:
-    """One fleet's loop in this process; ``now`` can be set by tests.
+    """One fleet's courier in this process; ``now`` can be set by tests.
 
     ``unless_stopped`` is for whoever starts it unasked.
     """
@@ -81,7 +81,7 @@ class Courier:
         self._now = now
         self._pid = os.getpid()
         self._reports = Reports()
-        self._lock = ProcessLock(loop_lock_path(database, fleet_id))
+        self._lock = ProcessLock(courier_lock_path(database, fleet_id))
         self._signals = _Signals()
         self._place = _Place(database, fleet_id, self._reports)
         self._seen_version: int | None = None
@@ -93,8 +93,8 @@ class Courier:
         Raises:
             UnknownIdError: the fleet is unknown or deleted.
             MultiplexerError: its multiplexer server cannot be reached.
-            RefusedError: another loop runs or has taken over, or it is not to be started.
-            SchemaError, IntegrityError, LoopEndedError: it cannot serve any more.
+            RefusedError: another courier runs or has taken over, or it is not to be started.
+            SchemaError, IntegrityError, CourierEndedError: it cannot serve any more.
         """
         with closing(open_database(self._database)) as conn, self._signals:
             fleets.get_living(conn, fleet_id=self._fleet_id)
@@ -119,7 +119,7 @@ class Courier:
     def _take(self, conn: Connection) -> tuple[Claim, int]:
         """Take lock and row; the claim, and the seconds between ticks.
 
-        A held lock without a live row is that of a loop that starts, or of one that a signal has
+        A held lock without a live row is that of a courier that starts, or of one that a signal has
         stopped for too long: the first gets a moment, the second is replaced.
         """
         ends = time.monotonic() + _CLAIMING_SECONDS
@@ -156,7 +156,7 @@ class Courier:
             except (SchemaError, IntegrityError):
                 raise
             except DatabaseError as error:
-                self._reports.trouble("database", f"the loop cannot tick: {error}")
+                self._reports.trouble("database", f"the courier cannot tick: {error}")
                 pause = _AFTER_TROUBLE_SECONDS
         return None
 
@@ -194,18 +194,20 @@ class Courier:
         # One that took over from a stopped process gets the lock when that process ends.
         self._lock.acquire()
         if not self._delivery.is_alive():
-            raise LoopEndedError("the courier has failed; run the loop again, and report the fault")
+            raise CourierEndedError(
+                "the courier has failed; run the courier again, and report the fault"
+            )
 
     def _own_row(self, conn: Connection) -> MonitorRuntime:
-        """The row of this loop.
+        """The row of this courier.
 
         Raises:
-            RefusedError: another loop has taken over.
+            RefusedError: another courier has taken over.
         """
         row = monitor.runtime(conn, fleet_id=self._fleet_id)
         if row is None or not self._claim.holds(row):
             raise RefusedError(
-                f"another loop serves fleet {self._fleet_id} now; see `cafleet monitor status "
+                f"another courier serves fleet {self._fleet_id} now; see `cafleet monitor status "
                 f"{self._fleet_id}`"
             )
         return row
@@ -228,7 +230,7 @@ class Courier:
 
 class _Place:
     """Whether the database file, the program and the multiplexer server are still those that the
-    loop began with. No call of the multiplexer is made."""
+    courier began with. No call of the multiplexer is made."""
 
     def __init__(self, database: str, fleet_id: int, reports: Reports) -> None:
         self._database = database
@@ -247,15 +249,15 @@ class _Place:
             )
         if found != self._file:
             raise ReplacedError(
-                f"the database at {self._database} was replaced; the next sender starts a new loop"
+                f"the database at {self._database} was replaced; the next sender starts a new courier"
             )
 
     def check(self, conn: Connection) -> None:
-        """Raise LoopEndedError if the program was replaced, or the server is gone for good."""
+        """Raise CourierEndedError if the program was replaced, or the server is gone for good."""
         installed = _installed_version()
         if installed != __version__:
-            raise LoopEndedError(
-                f"cafleet {installed} was installed and this loop is {__version__}; the next sender "
+            raise CourierEndedError(
+                f"cafleet {installed} was installed and this courier is {__version__}; the next sender "
                 f"starts a new one"
             )
         self._check_server(conn)
@@ -268,8 +270,8 @@ class _Place:
         gone = f"the multiplexer server of fleet {self._fleet_id} is gone"
         self._reports.trouble("multiplexer server", gone)
         if time.monotonic() - self._server_seen > _SERVER_SECONDS:
-            raise LoopEndedError(
-                f"{gone} for {_SERVER_SECONDS:.0f} s; the next sender that can reach it starts a new loop"
+            raise CourierEndedError(
+                f"{gone} for {_SERVER_SECONDS:.0f} s; the next sender that can reach it starts a new courier"
             )
 
 

@@ -64,8 +64,8 @@ def is_held(path: str) -> bool:
     return False
 
 
-def loop_lock_path(database: str, fleet_id: int) -> str:
-    """The lock file of a fleet's loop."""
+def courier_lock_path(database: str, fleet_id: int) -> str:
+    """The lock file of a fleet's courier."""
     return f"{database}.loop-{fleet_id}.lock"
 
 

@@ -1,4 +1,4 @@
-"""What a loop has to say, once per change of state."""
+"""What a courier has to say, once per change of state."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ class Reports:
         _write(sys.stdout, _stamped(text))
 
     def started(self, text: str) -> None:
-        """That the loop has begun, for whoever waits for that line: it stands alone."""
+        """That the courier has begun, for whoever waits for that line: it stands alone."""
         _write(sys.stdout, text)
 
     def trouble(self, subject: str, text: str) -> None:
@@ -35,7 +35,7 @@ class Reports:
             _write(sys.stderr, _stamped(text))
 
     def ending(self) -> None:
-        """The loop ends: what goes wrong from now on is not tried again, and of no interest."""
+        """The courier ends: what goes wrong from now on is not tried again, and of no interest."""
         self._ending = True
 
     def mended(self, subject: str) -> None:

@@ -10,7 +10,7 @@ from cafleet.errors import CafleetError
 
 
 class ShutdownError(CafleetError):
-    """The loop ends, so nothing more is begun. Never shown."""
+    """The courier ends, so nothing more is begun. Never shown."""
 
 
 class Shutdown:
@@ -51,7 +51,7 @@ class Shutdown:
 
     def _refuse_if_halted(self) -> None:
         if self._halted:
-            raise ShutdownError("the loop ends; run it again")
+            raise ShutdownError("the courier ends; run it again")
 
     def end(self, seconds: float) -> None:
         """Let nothing more begin, and wait so long at most for what is being typed."""

@@ -1,4 +1,4 @@
-"""Starting a fleet's loop in the background, where none runs."""
+"""Starting a fleet's courier in the background, where none runs."""
 
 from __future__ import annotations
 
@@ -19,18 +19,18 @@ from cafleet.records import Placement
 from cafleet.store import Connection
 
 CLAIM_SECONDS = 5.0
-# How a loop is run that nobody has asked for.
+# How a courier is run that nobody has asked for.
 UNASKED = ("--unless-stopped",)
 _LOOK_SECONDS = 0.05
-# The log starts anew beyond this size; it is for the person who asks why a loop has ended.
+# The log starts anew beyond this size; it is for the person who asks why a courier has ended.
 _LOG_BYTES = 1_000_000
 
 
 def ensure_running(conn: Connection, *, database: str, fleet_id: int) -> bool:
-    """Start the fleet's loop if none runs; whether one runs then, or is being started by another.
+    """Start the fleet's courier if none runs; whether one runs then, or is being started by another.
 
-    A loop that was stopped stays stopped. Nothing is started from where the fleet's multiplexer
-    cannot be reached, such as an agent's sandbox, or where the loop would end with the sandbox.
+    A courier that was stopped stays stopped. Nothing is started from where the fleet's multiplexer
+    cannot be reached, such as an agent's sandbox, or where the courier would end with the sandbox.
     """
     if is_running(conn, database=database, fleet_id=fleet_id):
         return True
@@ -89,8 +89,8 @@ def _placement(conn: Connection, fleet_id: int) -> Placement | None:
 def start(
     conn: Connection, *, database: str, fleet_id: int, options: Sequence[str] = UNASKED
 ) -> int | None:
-    """Start a loop that outlives this process, and wait up to 5 s until a live one has claimed the
-    fleet; its process id, or ``None``. ``options`` are those of `monitor run`; by default a loop that
+    """Start a courier that outlives this process, and wait up to 5 s until a live one has claimed the
+    fleet; its process id, or ``None``. ``options`` are those of `monitor run`; by default a courier that
     was stopped stays stopped.
 
     Raises:
@@ -101,7 +101,7 @@ def start(
         process = _spawn(database, fleet_id, path, options)
     except OSError as error:
         raise CafleetError(
-            f"the monitor loop of fleet {fleet_id} cannot be started ({error.strerror}); see {path}"
+            f"the courier of fleet {fleet_id} cannot be started ({error.strerror}); see {path}"
         ) from error
     ends = time.monotonic() + CLAIM_SECONDS
     ended = False
@@ -138,11 +138,11 @@ def _spawn(
 
 
 def _environment(database: str) -> dict[str, str]:
-    """Of the member that sends, nothing is left: the loop acts for nobody."""
+    """Of the member that sends, nothing is left: the courier acts for nobody."""
     kept = {name: text for name, text in os.environ.items() if name not in settings.IDENTITY}
     return {**kept, settings.DATABASE_URL: settings.database_url(database)}
 
 
 def log_path(database: str, fleet_id: int) -> str:
-    """The log of a fleet's loop, beside the database."""
+    """The log of a fleet's courier, beside the database."""
     return f"{database}.loop-{fleet_id}.log"

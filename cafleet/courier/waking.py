@@ -63,7 +63,7 @@ class Waker:
         Raises:
             MultiplexerError: the monitor's pane could not be locked.
             DatabaseError: the database failed.
-            ShutdownError: the loop ends.
+            ShutdownError: the courier ends.
         """
         active, damage = members.list_readable(conn, fleet_id=self._fleet_id)
         for text in damage:

@@ -27,12 +27,12 @@ from cafleet.store import Connection
 SPLIT_SECONDS = 2.0
 
 
-class LoopError(CafleetError):
-    """The loop of a new fleet did not start."""
+class CourierStartError(CafleetError):
+    """The courier of a new fleet did not start."""
 
 
 class CreatedFleet(msgspec.Struct, frozen=True, kw_only=True):
-    """``loop_pid`` is the process id of the fleet's loop, for people."""
+    """``loop_pid`` is the process id of the fleet's courier, for people."""
 
     fleet: FleetRecord
     director: MemberRecord
@@ -56,9 +56,9 @@ def create_fleet(
         RefusedError: a living fleet owns this pane.
         UsageError: the model or a placeholder of the prompt is not valid.
         AgentError: the coding agent cannot be started.
-        LoopError: the fleet's loop did not start; the fleet is deleted again.
+        CourierStartError: the fleet's courier did not start; the fleet is deleted again.
     """
-    # The loop uses them; a bad value is told before anything is made.
+    # The courier uses them; a bad value is told before anything is made.
     settings.monitor_wake_interval()
     settings.delivery_hold_timeout()
     caller = detect_caller()
@@ -172,12 +172,12 @@ def _reserved(conn: Connection) -> Iterator[NewFleet]:
 
 
 def _start_loop(conn: Connection, fleet_id: int) -> int:
-    """Start the loop of a fleet that is committed; its process id once it has claimed the fleet."""
+    """Start the courier of a fleet that is committed; its process id once it has claimed the fleet."""
     database = settings.database_path()
     pid = start(conn, database=database, fleet_id=fleet_id)
     if pid is None:
-        raise LoopError(
-            f"the monitor loop of fleet {fleet_id} did not start, so the fleet is deleted again; see "
+        raise CourierStartError(
+            f"the courier of fleet {fleet_id} did not start, so the fleet is deleted again; see "
             f"{log_path(database, fleet_id)}"
         )
     return pid

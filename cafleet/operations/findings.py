@@ -19,7 +19,7 @@ class InstallState(StrEnum):
 
 
 class CourierState(StrEnum):
-    """How a fleet's loop is: ``missing`` should run and does not, ``unreachable`` could not run."""
+    """How a fleet's courier is: ``missing`` should run and does not, ``unreachable`` could not run."""
 
     RUNNING = "running"
     STOPPED = "stopped"

@@ -1,4 +1,4 @@
-"""How a fleet's loop does, what may be asked of it, and its end."""
+"""How a fleet's courier does, what may be asked of it, and its end."""
 
 from __future__ import annotations
 
@@ -12,17 +12,17 @@ from cafleet import clock, settings
 from cafleet.broker import deliveries, fleets, monitor
 from cafleet.courier import starting
 from cafleet.courier.liveness import is_running
-from cafleet.courier.process_lock import is_held, loop_lock_path
+from cafleet.courier.process_lock import courier_lock_path, is_held
 from cafleet.errors import CafleetError, MultiplexerError
 from cafleet.records import LifeLine, MonitorRuntime, WakeTarget
 from cafleet.store import Connection
 
-# A loop looks for a stop four times a second, and may be in the middle of typing.
+# A courier looks for a stop four times a second, and may be in the middle of typing.
 _STOP_SECONDS = 5.0
 
 
 class LoopStatus(msgspec.Struct, frozen=True, kw_only=True):
-    """``runtime`` is the row as it is stored, ``None`` if the loop never ran."""
+    """``runtime`` is the row as it is stored, ``None`` if the courier never ran."""
 
     fleet_id: int
     running: bool
@@ -32,7 +32,7 @@ class LoopStatus(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def loop_status(conn: Connection, *, fleet_id: int) -> LoopStatus:
-    """How the loop does, what is owed, and what may not have arrived.
+    """How the courier does, what is owed, and what may not have arrived.
 
     Raises:
         UnknownIdError: the fleet is unknown or deleted.
@@ -47,7 +47,7 @@ def loop_status(conn: Connection, *, fleet_id: int) -> LoopStatus:
     )
 
 
-class LoopWatch(msgspec.Struct, frozen=True, kw_only=True):
+class CourierView(msgspec.Struct, frozen=True, kw_only=True):
     """What a watcher of a fleet's monitor sees at one instant; ``runtime`` as in :class:`LoopStatus`."""
 
     now: datetime
@@ -56,11 +56,11 @@ class LoopWatch(msgspec.Struct, frozen=True, kw_only=True):
     targets: Sequence[WakeTarget]
 
 
-def watch_loop(conn: Connection, *, fleet_id: int) -> LoopWatch:
-    """How the loop of a living fleet does, and the members that its monitor watches."""
+def view_courier(conn: Connection, *, fleet_id: int) -> CourierView:
+    """How the courier of a living fleet does, and the members that its monitor watches."""
     now = clock.utc_now()
     runtime = monitor.runtime(conn, fleet_id=fleet_id)
-    return LoopWatch(
+    return CourierView(
         now=now,
         running=_is_live(runtime, fleet_id, now),
         runtime=runtime,
@@ -69,7 +69,7 @@ def watch_loop(conn: Connection, *, fleet_id: int) -> LoopWatch:
 
 
 def request_wake(conn: Connection, *, fleet_id: int) -> str | None:
-    """Ask the loop to wake its monitor; when that was, ``None`` where no loop is live to do it."""
+    """Ask the courier to wake its monitor; when that was, ``None`` where no courier is live to do it."""
     now = clock.utc_now()
     if not _is_live(monitor.runtime(conn, fleet_id=fleet_id), fleet_id, now):
         return None
@@ -78,9 +78,9 @@ def request_wake(conn: Connection, *, fleet_id: int) -> str | None:
 
 
 def has_process(*, fleet_id: int) -> bool:
-    """Whether a process runs the fleet's loop, or is about to; the one thing that
-    :func:`watch_loop` sees outside the database."""
-    return is_held(loop_lock_path(settings.database_path(), fleet_id))
+    """Whether a process runs the fleet's courier, or is about to; the one thing that
+    :func:`view_courier` sees outside the database."""
+    return is_held(courier_lock_path(settings.database_path(), fleet_id))
 
 
 def _is_live(runtime: MonitorRuntime | None, fleet_id: int, now: datetime) -> bool:
@@ -90,15 +90,15 @@ def _is_live(runtime: MonitorRuntime | None, fleet_id: int, now: datetime) -> bo
 def start_loop(
     conn: Connection, *, fleet_id: int, tick: int | None, interval: int | None
 ) -> MonitorRuntime:
-    """Start the loop in the background, also where it was stopped; its row once it has claimed the
-    fleet. ``tick`` and ``interval`` are as for a loop in the foreground.
+    """Start the courier in the background, also where it was stopped; its row once it has claimed the
+    fleet. ``tick`` and ``interval`` are as for a courier in the foreground.
 
     Raises:
         UnknownIdError: the fleet is unknown or deleted.
-        RefusedError: a loop runs already.
-        MultiplexerError: the fleet's server cannot be reached, or the loop would end with the sandbox
+        RefusedError: a courier runs already.
+        MultiplexerError: the fleet's server cannot be reached, or the courier would end with the sandbox
             that this process is in.
-        CafleetError: the loop did not start.
+        CafleetError: the courier did not start.
     """
     fleets.get_living(conn, fleet_id=fleet_id)
     database = settings.database_path()
@@ -106,8 +106,8 @@ def start_loop(
         raise monitor.running(fleet_id)
     if not starting.require_server(conn, fleet_id=fleet_id).is_in_sight():
         raise MultiplexerError(
-            f"a loop that is started here would end with this sandbox; run `cafleet monitor run {fleet_id} "
-            f"--detach` outside of it"
+            f"a courier that is started here would end with this sandbox; run `cafleet monitor run "
+            f"{fleet_id} --detach` outside of it"
         )
     options = [] if tick is None else ["--tick", str(tick)]
     options += [] if interval is None else ["--interval", str(interval)]
@@ -115,14 +115,14 @@ def start_loop(
     row = monitor.runtime(conn, fleet_id=fleet_id)
     if pid is None or row is None:
         raise CafleetError(
-            f"the monitor loop of fleet {fleet_id} did not start; see "
+            f"the courier of fleet {fleet_id} did not start; see "
             f"{starting.log_path(database, fleet_id)}"
         )
     return row
 
 
 def stop_loop(conn: Connection, *, fleet_id: int) -> bool:
-    """Stop the loop, keep it from being started by others, and wait for its end; whether it ran.
+    """Stop the courier, keep it from being started by others, and wait for its end; whether it ran.
 
     Raises:
         UnknownIdError: the fleet is unknown or deleted.
@@ -133,10 +133,10 @@ def stop_loop(conn: Connection, *, fleet_id: int) -> bool:
     running = is_running(conn, database=database, fleet_id=fleet_id)
     monitor.stop(conn, fleet_id=fleet_id, now=clock.utc_now())
     ends = time.monotonic() + _STOP_SECONDS
-    while running and is_held(loop_lock_path(database, fleet_id)):
+    while running and is_held(courier_lock_path(database, fleet_id)):
         if time.monotonic() >= ends:
             raise CafleetError(
-                f"the monitor loop of fleet {fleet_id} was told to stop, and has not ended in "
+                f"the courier of fleet {fleet_id} was told to stop, and has not ended in "
                 f"{_STOP_SECONDS:.0f} s; it will when its process goes on, see `cafleet monitor status "
                 f"{fleet_id}`"
             )

@@ -25,7 +25,7 @@ from cafleet.store import Connection
 
 
 class DeliveryOutlook(msgspec.Struct, frozen=True, kw_only=True):
-    """``lacks_courier``: the notice is owed, and no loop runs that would type it. ``is_gone``: the
+    """``lacks_courier``: the notice is owed, and no courier runs that would type it. ``is_gone``: the
     recipient's pane was gone when it was last looked at. ``lock_file`` is that of the pane, where
     another process keeps the courier from typing. ``removal``: how the recipient is taken out."""
 

@@ -124,7 +124,7 @@ def _wait(
 
 
 def _see_to_it(conn: Connection, owed: Sequence[DeliveryStatus]) -> list[str]:
-    """Find a loop that types the notices; what to warn the sender of, beside that all is stored.
+    """Find a courier that types the notices; what to warn the sender of, beside that all is stored.
 
     What goes wrong here is a warning: the messages are stored, and a sender that saw its command
     fail would send them again.

@@ -62,11 +62,11 @@ def _notice(owed: OwedWire) -> str:
 
 def stopped(fleet_id: int, outcome: StoppedWire) -> str:
     was = "stopped" if outcome.stopped else "was not running"
-    return f"The monitor loop of fleet {fleet_id} {was}; {barred(fleet_id)}."
+    return f"The courier of fleet {fleet_id} {was}; {barred(fleet_id)}."
 
 
 def barred(fleet_id: int) -> str:
-    """What a stop means for later, whether or not a loop ran."""
+    """What a stop means for later, whether or not a courier ran."""
     return (
         f"none is started unasked until somebody runs `cafleet monitor run {fleet_id}`, with --detach in "
         f"the background"

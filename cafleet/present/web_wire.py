@@ -51,7 +51,7 @@ class WatchedMemberWire(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class MonitorWire(msgspec.Struct, frozen=True, kw_only=True):
-    """Process id, times and ages are null while no loop is live; tick and interval keep the row's."""
+    """Process id, times and ages are null while no courier is live; tick and interval keep the row's."""
 
     running: bool
     pid: int | None
@@ -109,7 +109,7 @@ def monitor_card(
     running: bool,
     now: datetime,
 ) -> MonitorWire:
-    """How a fleet's loop does at ``now``; what a dead one left in its row is not repeated as fact."""
+    """How a fleet's courier does at ``now``; what a dead one left in its row is not repeated as fact."""
     live = runtime if running else None
     last_tick = None if live is None else live.last_tick_at
     last_wake = None if live is None else live.last_wake_at

@@ -181,7 +181,7 @@ class OwedWire(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class MonitorStatusWire(msgspec.Struct, frozen=True, kw_only=True):
-    """Process id and times are null while no loop is live; tick and interval keep the row's.
+    """Process id and times are null while no courier is live; tick and interval keep the row's.
 
     ``wake_attempts`` counts the wakes in a row that nothing proves. ``wake_outcome`` is ``landed``,
     ``unproven`` or ``waiting: <why>``.
@@ -281,7 +281,7 @@ def monitor_status(
     *,
     running: bool,
 ) -> MonitorStatusWire:
-    """How a loop does; what a dead one left in its row about itself is not repeated as fact."""
+    """How a courier does; what a dead one left in its row about itself is not repeated as fact."""
     live = runtime if running else None
     return MonitorStatusWire(
         fleet_id=fleet_id,

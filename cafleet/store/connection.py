@@ -124,7 +124,7 @@ def forbid_writes(conn: sqlite3.Connection) -> None:
 def data_version(conn: sqlite3.Connection) -> int:
     """A number that changes when another connection has committed; reading it costs next to nothing.
 
-    Loops ask for it all day, so it does without the context manager.
+    Couriers ask for it all day, so it does without the context manager.
     """
     try:
         (version,) = conn.execute("PRAGMA data_version").fetchone()

@@ -2087,7 +2087,7 @@ def get_monitor_runtime(
     *,
     fleet_id: int,
 ) -> MonitorRuntimeRow | None:
-    """What is known of a fleet's monitor loop; no row when it never ran.
+    """What is known of a fleet's courier; no row when it never ran.
 
     Source: sql/queries/monitor_runtime.sql:1, by primary key.
     """
@@ -2111,7 +2111,8 @@ def upsert_monitor_claim(
     tick_seconds: int,
     wake_interval_seconds: int,
 ) -> int:
-    """Take the loop of a fleet. The last wake is kept; a pending request and a stop end with it.
+    """Take the courier of a fleet. The last wake is kept; a pending request and a stop end with
+    it.
 
     Source: sql/queries/monitor_runtime.sql:23.
     """
@@ -2137,8 +2138,8 @@ def set_monitor_heartbeat(
     started_at: str,
     now: str,
 ) -> int:
-    """The loop is alive; 0 rows tell it that another has taken over. Why started_at: process ids
-    are given out again, and two namespaces have the same ones.
+    """The courier is alive; 0 rows tell it that another has taken over. Why started_at: process
+    ids are given out again, and two namespaces have the same ones.
 
     Source: sql/queries/monitor_runtime.sql:45, by primary key.
     """
@@ -2162,7 +2163,7 @@ def set_monitor_unclaimed(
     pid: int,
     started_at: str,
 ) -> int:
-    """The loop ends; only its owner may say so, and the rest of the row stays.
+    """The courier ends; only its owner may say so, and the rest of the row stays.
 
     Source: sql/queries/monitor_runtime.sql:54, by primary key.
     """
@@ -2252,7 +2253,7 @@ def set_monitor_interval(
     fleet_id: int,
     wake_interval_seconds: int,
 ) -> int:
-    """Seconds between wakes, 0 for none; 0 rows when the loop never ran.
+    """Seconds between wakes, 0 for none; 0 rows when the courier never ran.
 
     Source: sql/queries/monitor_runtime.sql:108, by primary key.
     """
@@ -2293,7 +2294,7 @@ def delete_monitor_runtime(
     *,
     fleet_id: int,
 ) -> int:
-    """A deleted fleet has no loop.
+    """A deleted fleet has no courier.
 
     Source: sql/queries/monitor_runtime.sql:124, by primary key.
     """
@@ -2313,7 +2314,7 @@ def upsert_monitor_stop(
     fleet_id: int,
     now: str,
 ) -> int:
-    """Ask the loop to end, and keep others from starting one until it is run by hand.
+    """Ask the courier to end, and keep others from starting one until it is run by hand.
 
     Source: sql/queries/monitor_runtime.sql:131.
     """

@@ -14,6 +14,6 @@ write no markup (``innerHTML`` and its like are refused by the browser): what is
 elements and text.
 
 `GET /api/changes` sends ``data: <counter>`` at once and after every change of the database, at
-most four times a second. A loop notes its heartbeat there too, so with a monitor running there is
+most four times a second. A courier notes its heartbeat there too, so with a monitor running there is
 a change every few seconds.
 """

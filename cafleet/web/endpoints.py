@@ -66,12 +66,12 @@ def list_members(conn: Connection, call: Call) -> wire.RosterWire:
 
 
 def show_monitor(conn: Connection, call: Call) -> wire.MonitorWire:
-    seen = monitoring.watch_loop(conn, fleet_id=call.fleet_id)
+    seen = monitoring.view_courier(conn, fleet_id=call.fleet_id)
     return wire.monitor_card(seen.runtime, seen.targets, running=seen.running, now=seen.now)
 
 
 def _loop_now(call: Call) -> tuple[int, ...]:
-    """Ages are in whole seconds, and a loop that is killed writes nothing."""
+    """Ages are in whole seconds, and a courier that is killed writes nothing."""
     return int(clock.utc_now().timestamp()), monitoring.has_process(fleet_id=call.fleet_id)
 
 

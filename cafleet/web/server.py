@@ -70,10 +70,10 @@ def serve(
 
     Raises:
         SchemaError, DatabaseError: the database is not one that this program can serve.
-        SettingError: a variable that the loops of its fleets would read is unusable.
+        SettingError: a variable that the couriers of its fleets would read is unusable.
         CafleetError: it cannot listen there.
     """
-    # Only a loop that a send may start uses them; a bad value is told before anything is stored.
+    # Only a courier that a send may start uses them; a bad value is told before anything is stored.
     settings.max_text_len()
     settings.delivery_hold_timeout()
     settings.monitor_wake_interval()
@@ -99,7 +99,7 @@ def serve(
         access_log=False,
         proxy_headers=False,
         server_header=False,
-        # A page that is open asks at every heartbeat of a loop: it need not connect each time.
+        # A page that is open asks at every heartbeat of a courier: it need not connect each time.
         timeout_keep_alive=limits.rest_seconds,
         timeout_graceful_shutdown=2 * _GRACE_SECONDS,
     )

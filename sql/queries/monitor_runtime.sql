@@ -1,5 +1,5 @@
 -- name: get_monitor_runtime(fleet_id)^
--- What is known of a fleet's monitor loop; no row when it never ran.
+-- What is known of a fleet's courier; no row when it never ran.
 -- params: fleet_id int
 -- returns: MonitorRuntimeRow
 -- plan: primary key
@@ -21,7 +21,7 @@ FROM monitor_runtime
 WHERE monitor_runtime.fleet_id = :fleet_id;
 
 -- name: upsert_monitor_claim(fleet_id, pid, now, tick_seconds, wake_interval_seconds)!
--- Take the loop of a fleet. The last wake is kept; a pending request and a stop end with it.
+-- Take the courier of a fleet. The last wake is kept; a pending request and a stop end with it.
 -- params: fleet_id int, pid int, now str, tick_seconds int, wake_interval_seconds int
 INSERT INTO monitor_runtime (
     fleet_id,
@@ -43,7 +43,7 @@ SET
     stopped_at = NULL;
 
 -- name: set_monitor_heartbeat(fleet_id, pid, started_at, now)!
--- The loop is alive; 0 rows tell it that another has taken over. Why started_at: process ids are
+-- The courier is alive; 0 rows tell it that another has taken over. Why started_at: process ids are
 -- given out again, and two namespaces have the same ones.
 -- params: fleet_id int, pid int, started_at str, now str
 -- plan: primary key
@@ -52,7 +52,7 @@ SET last_tick_at = :now
 WHERE fleet_id = :fleet_id AND pid = :pid AND started_at = :started_at;
 
 -- name: set_monitor_unclaimed(fleet_id, pid, started_at)!
--- The loop ends; only its owner may say so, and the rest of the row stays.
+-- The courier ends; only its owner may say so, and the rest of the row stays.
 -- params: fleet_id int, pid int, started_at str
 -- plan: primary key
 UPDATE monitor_runtime
@@ -106,7 +106,7 @@ SET wake_outcome = 'waiting', wake_reason = :reason
 WHERE fleet_id = :fleet_id AND (wake_outcome IS NOT 'waiting' OR wake_reason IS NOT :reason);
 
 -- name: set_monitor_interval(fleet_id, wake_interval_seconds)!
--- Seconds between wakes, 0 for none; 0 rows when the loop never ran.
+-- Seconds between wakes, 0 for none; 0 rows when the courier never ran.
 -- params: fleet_id int, wake_interval_seconds int
 -- plan: primary key
 UPDATE monitor_runtime
@@ -122,14 +122,14 @@ SET wake_requested_at = :now
 WHERE fleet_id = :fleet_id;
 
 -- name: delete_monitor_runtime(fleet_id)!
--- A deleted fleet has no loop.
+-- A deleted fleet has no courier.
 -- params: fleet_id int
 -- plan: primary key
 DELETE FROM monitor_runtime
 WHERE fleet_id = :fleet_id;
 
 -- name: upsert_monitor_stop(fleet_id, now)!
--- Ask the loop to end, and keep others from starting one until it is run by hand.
+-- Ask the courier to end, and keep others from starting one until it is run by hand.
 -- params: fleet_id int, now str
 INSERT INTO monitor_runtime (fleet_id, stopped_at)
 VALUES (:fleet_id, :now)

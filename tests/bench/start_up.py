@@ -11,7 +11,7 @@ from statistics import median
 
 from cafleet import clock
 from cafleet.broker import monitor
-from cafleet.courier.process_lock import ProcessLock, loop_lock_path
+from cafleet.courier.process_lock import ProcessLock, courier_lock_path
 from tests.bench.budget import Result
 from tests.bench.population import Population
 from tests.bench.timing import Run, ratio, run
@@ -69,7 +69,7 @@ def _results(name: str, pairs: list[tuple[Run, Run]]) -> Iterator[Result]:
 @contextmanager
 def living_courier(population: Population, fleet_id: int) -> Iterator[None]:
     """What a sender sees of a live courier: its row and its lock. It types nothing."""
-    lock = ProcessLock(loop_lock_path(str(population.path), fleet_id))
+    lock = ProcessLock(courier_lock_path(str(population.path), fleet_id))
     lock.acquire()
     try:
         with closing(population.open()) as conn:

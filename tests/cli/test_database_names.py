@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from cafleet import clock, settings
-from cafleet.courier.process_lock import ProcessLock, loop_lock_path
+from cafleet.courier.process_lock import ProcessLock, courier_lock_path
 from cafleet.errors import SettingError
 from cafleet.operations.agent_start import prompt_file
 from tests.harness.program import Program, assert_refused
@@ -80,7 +80,7 @@ def alive(registry: Registry) -> Iterator[Registry]:
         "VALUES (1, 77, ?1, ?1, 3600)",
         clock.stamp(clock.utc_now()),
     )
-    lock = ProcessLock(loop_lock_path(str(registry.path), 1))
+    lock = ProcessLock(courier_lock_path(str(registry.path), 1))
     assert lock.acquire()
     yield registry
     lock.release()

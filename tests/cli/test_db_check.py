@@ -324,7 +324,7 @@ def test_a_broken_rule_is_named(crowd: Registry, rule: str) -> None:
     crowd.rows(RULES[rule])
     findings = found(crowd)
     assert [each for each in findings if rule in each and "; correct that row" in each], findings
-    assert re.match(r"(?:fleet|member|message|the loop of fleet) \d ", findings[0])
+    assert re.match(r"(?:fleet|member|message|the courier of fleet) \d ", findings[0])
 
 
 def test_what_is_odd_and_right_is_not_told(crowd: Registry) -> None:

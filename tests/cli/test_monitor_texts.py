@@ -43,7 +43,7 @@ def test_a_long_queue_is_counted_by_member(cafleet: Program, crew: Registry) -> 
 def test_a_stop_of_what_does_not_run_says_what_it_does(cafleet: Program, crew: Registry) -> None:
     bars = "none is started unasked until somebody runs `cafleet monitor run 1`"
     told = cafleet.run("monitor", "stop", "1").ok()
-    assert told.stdout.startswith(f"The monitor loop of fleet 1 was not running; {bars}")
+    assert told.stdout.startswith(f"The courier of fleet 1 was not running; {bars}")
     told = cafleet.run("monitor", "stop", "1", "--json").ok()
     assert (told.stdout, bars in told.stderr) == ('{"stopped":false}\n', True)
 

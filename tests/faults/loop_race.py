@@ -54,7 +54,7 @@ def _check(started: Sequence[Popen[bytes]], database: Database, fleet_id: int) -
         if process is not survivor:
             stderr = process.communicate()[1].decode()
             assert process.returncode == 1, stderr
-            assert "already running" in stderr or "another loop" in stderr, stderr
+            assert "already running" in stderr or "another courier" in stderr, stderr
 
 
 def main() -> int:

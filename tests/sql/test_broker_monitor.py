@@ -180,7 +180,7 @@ def test_a_stale_loop_is_taken_over(
 def test_a_live_loop_keeps_its_fleet(registry: Registry, conn: sqlite3.Connection) -> None:
     put(registry, last_tick_at=stamp(LATER))
     before = registry.dump()
-    with pytest.raises(RefusedError, match="the monitor loop of fleet 1 is already running"):
+    with pytest.raises(RefusedError, match="the courier of fleet 1 is already running"):
         claim(conn)
     assert registry.dump() == before
     # Its row is fresh, but nobody holds the lock: it was killed a moment ago.

@@ -119,7 +119,7 @@ def test_a_creation_that_fails_at_any_call_of_tmux_leaves_nothing(
             cafleet.run(*deletion(what, made)).ok()
         elif fault.startswith("signal"):
             # The loop calls tmux as well; a signal to that one is the end of the new fleet.
-            hit_the_loop = "the monitor loop of fleet" in result.stderr
+            hit_the_loop = "the courier of fleet" in result.stderr
             assert result.exit_code in ({1} if hit_the_loop else {130, 143}), (call, result)
             assert result.stdout == ""
         else:

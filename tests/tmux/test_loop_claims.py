@@ -13,7 +13,7 @@ from datetime import timedelta
 import pytest
 
 from cafleet.clock import stamp, utc_now
-from cafleet.courier.process_lock import ProcessLock, loop_lock_path
+from cafleet.courier.process_lock import ProcessLock, courier_lock_path
 from tests.faults.loop_race import let_race
 from tests.harness.crew import CrewMaker
 from tests.harness.database import Database
@@ -85,7 +85,7 @@ def test_a_process_id_in_the_row_means_nothing(
 def test_a_held_lock_counts_only_with_a_fresh_tick(
     fleet_id: int, cafleet: Program, registry: Database, stranger: int
 ) -> None:
-    lock = ProcessLock(loop_lock_path(str(registry.path), 1))
+    lock = ProcessLock(courier_lock_path(str(registry.path), 1))
     assert lock.acquire()
     put(registry, stranger, stamp(utc_now()))
     before = registry.rows("SELECT * FROM monitor_runtime")
@@ -157,7 +157,7 @@ def test_a_stopped_process_that_goes_on_finds_that_it_was_replaced(
             os.kill(first.pid, signal.SIGCONT)
             code, stderr = ended(first)
             assert code == 1
-            assert "another loop serves fleet 1" in stderr
+            assert "another courier serves fleet 1" in stderr
             assert (owner(registry), row(registry, "started_at")) == (second.pid, started)
             # The lock of the first is free now; the second takes it over and counts as live.
             wait_for(

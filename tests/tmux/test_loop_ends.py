@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from cafleet.courier import process as loop_module
-from cafleet.courier.process import LoopEndedError, _Place
+from cafleet.courier.process import CourierEndedError, _Place
 from cafleet.courier.reports import Reports
 from cafleet.store.guard import open_database
 from tests.harness.crew import CrewMaker
@@ -107,7 +107,7 @@ def test_a_loop_does_not_outlive_its_database_file(
         code, _, err = ended(loop)
     assert code == 1
     why = {
-        "replaced": "was replaced; the next sender starts a new loop",
+        "replaced": "was replaced; the next sender starts a new courier",
         "removed": "is gone; bring it back, or make another with `cafleet setup`",
     }
     assert why[how] in err
@@ -177,7 +177,7 @@ def test_a_locked_database_is_waited_for_and_told_once(
         code, out, err = ended(loop)
     assert code == 0
     assert [line[33:] for line in err.splitlines()] == [
-        "the loop cannot tick: the database is locked by another process; try again"
+        "the courier cannot tick: the database is locked by another process; try again"
     ]
     assert "database: well again" in out
 
@@ -213,7 +213,7 @@ def test_a_server_that_stays_away_ends_the_loop(
         def ended() -> str | None:
             try:
                 place.check(conn)
-            except LoopEndedError as end:
+            except CourierEndedError as end:
                 return str(end)
             return None
 
@@ -227,7 +227,7 @@ def test_an_installed_upgrade_ends_the_loop(
     crew.make()
     place = _Place(str(registry.path), 1, Reports())
     monkeypatch.setattr(loop_module, "__version__", "0.0.0")
-    with closing(open_database(str(registry.path))) as conn, pytest.raises(LoopEndedError):
+    with closing(open_database(str(registry.path))) as conn, pytest.raises(CourierEndedError):
         place.check(conn)
 
 
@@ -310,6 +310,6 @@ def test_fleet_create_starts_the_loop_and_takes_the_fleet_back_where_it_cannot(
     (database.path.parent / "fleet.db.loop-2.log").mkdir()
     options = ["--name", "again", "--coding-agent", "claude"]
     refused = cafleet.run("fleet", "create", *options, pane=fleet.director.pane)
-    assert_refused(refused, 1, "the monitor loop of fleet 2 cannot be started")
+    assert_refused(refused, 1, "the courier of fleet 2 cannot be started")
     assert database.value("SELECT count(*) FROM fleets WHERE deleted_at IS NULL") == 0
     assert database.value("SELECT count(*) FROM members WHERE status = 'active'") == 0

@@ -108,7 +108,7 @@ def test_a_disk_that_is_full_at_the_look_keeps_the_pane_untouched(
     assert code == 0
     assert sorted(err) == [
         f"delivery failed and is tried again: {full}",
-        f"the loop cannot tick: {full}",
+        f"the courier cannot tick: {full}",
     ]
     assert sorted(out) == ["database: well again", "delivery: well again"]
     assert len(frames(seat)) == 1
@@ -193,6 +193,6 @@ def test_a_claim_of_another_with_the_same_process_id_is_not_taken_for_the_own(
         registry.rows("UPDATE monitor_runtime SET started_at = ?", theirs)
         _, err = loop.communicate(timeout=30)
         assert loop.returncode == 1
-        assert b"another loop serves fleet 1" in err
+        assert b"another courier serves fleet 1" in err
         found = registry.rows("SELECT pid, started_at FROM monitor_runtime")
         assert found == [(loop.pid, theirs)]

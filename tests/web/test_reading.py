@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from cafleet.clock import seconds_since, stamp, utc_now
-from cafleet.courier.process_lock import ProcessLock, loop_lock_path
+from cafleet.courier.process_lock import ProcessLock, courier_lock_path
 from tests.harness.program import Program
 from tests.harness.registry import NOW, THEN, Registry
 from tests.harness.web import WebServer
@@ -254,7 +254,7 @@ def test_a_live_monitor_and_whom_it_watches(web: WebServer, registry: Registry) 
         registry.place(member, pane)
     registry.message(bob, ann)
     registry.message(bob, ann, status_timestamp="whenever")
-    lock = ProcessLock(loop_lock_path(str(registry.path), 1))
+    lock = ProcessLock(courier_lock_path(str(registry.path), 1))
     assert lock.acquire()
     now = utc_now()
     ticked, woken = stamp(now - timedelta(seconds=2)), stamp(now - timedelta(seconds=90))
@@ -311,7 +311,7 @@ def test_no_age_is_negative(web: WebServer, registry: Registry) -> None:
     ahead = stamp(now + timedelta(days=26_330))
     registry.message(ann, ann, created_at=ahead, status_timestamp=ahead)
     row(registry, pid=1, started_at=ahead, last_tick_at=stamp(now), last_wake_at=ahead)
-    lock = ProcessLock(loop_lock_path(str(registry.path), 1))
+    lock = ProcessLock(courier_lock_path(str(registry.path), 1))
     assert lock.acquire()
     try:
         card = web.get("/api/monitor").ok()

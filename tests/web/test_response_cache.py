@@ -16,7 +16,7 @@ from typing import Any
 
 import pytest
 
-from cafleet.courier.process_lock import ProcessLock, loop_lock_path
+from cafleet.courier.process_lock import ProcessLock, courier_lock_path
 from cafleet.errors import IntegrityError
 from cafleet.web.database_watch import DatabaseWatch
 from cafleet.web.response_cache import MOST_BYTES, CacheKey, ResponseCache
@@ -102,7 +102,7 @@ def test_the_loop_that_is_killed_is_seen_though_it_writes_nothing(
         "VALUES (1, 1, 5, strftime('%Y-%m-%dT%H:%M:%f000+00:00'), "
         "strftime('%Y-%m-%dT%H:%M:%f000+00:00'))"
     )
-    lock = ProcessLock(loop_lock_path(str(registry.path), 1))
+    lock = ProcessLock(courier_lock_path(str(registry.path), 1))
     for _ in range(5):
         assert lock.acquire()
         assert web.get("/api/monitor").ok()["running"] is True

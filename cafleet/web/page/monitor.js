@@ -1,4 +1,4 @@
-/** The card of a fleet's monitor loop, which is also its courier. */
+/** The card of a fleet's courier. */
 
 import { el, setText } from "./dom.js";
 import { clock, duration, full } from "./format.js";
@@ -60,7 +60,7 @@ export function monitor({ api, onPending }) {
     cell.title = at === null ? "" : full(at);
   }
 
-  /** A loop that dies writes nothing, so nothing tells of it: ask once its tick is overdue. */
+  /** A courier that dies writes nothing, so nothing tells of it: ask once its tick is overdue. */
   function pass() {
     if (monitor === null || document.hidden) return;
     draw();
