@@ -6,6 +6,7 @@ import os
 from typing import NamedTuple
 
 from cafleet.errors import NoHomeError, SettingError
+from cafleet.texts import is_unicode
 
 DATABASE_URL = "CAFLEET_DATABASE_URL"
 MULTIPLEXER = "CAFLEET_MULTIPLEXER"
@@ -136,7 +137,7 @@ def home_folder() -> str:
         raise NoHomeError(
             f"the home folder is {home!r}, which is not an absolute path; set HOME to one"
         )
-    if not _is_unicode(home):
+    if not is_unicode(home):
         raise NoHomeError(f"the home folder is {home!r}, which is not UTF-8; set HOME to another")
     return home
 
@@ -158,7 +159,7 @@ def database_path() -> str:
     if url is None:
         return _resolved(os.path.join(home_folder(), ".local/share/cafleet/cafleet.db"))
     path = url.removeprefix(_SCHEME)
-    if path == url or not path.startswith("/") or path.endswith("/") or not _is_unicode(path):
+    if path == url or not path.startswith("/") or path.endswith("/") or not is_unicode(path):
         raise SettingError(
             f"{DATABASE_URL} is {url!r}; it must be sqlite:/// and an absolute path, such as sqlite:////home/me/fleet.db"
         )
@@ -194,7 +195,7 @@ def _resolved(path: str) -> str:
         except OSError:
             return path
     real = os.path.realpath(path)
-    if not _is_unicode(real):
+    if not is_unicode(real):
         raise SettingError(
             f"the database at {path} is in a folder whose name is not UTF-8; move it to another"
         )
@@ -205,12 +206,6 @@ def _has_query(path: str) -> bool:
     """Whether the last part of the path goes on with ``?name=`` as the query of a URL does."""
     _, mark, query = path.rpartition("/")[2].partition("?")
     return bool(mark) and query.partition("=")[0].isidentifier() and "=" in query
-
-
-def _is_unicode(text: str) -> bool:
-    """Whether SQLite, which is given paths in UTF-8, can be given this one."""
-    # A byte of the environment that is not UTF-8 has become a surrogate.
-    return not any("\ud800" <= character <= "\udfff" for character in text)
 
 
 def database_url(path: str) -> str:

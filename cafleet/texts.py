@@ -1,4 +1,4 @@
-"""What counts as blank, for every text that a user or an agent hands over."""
+"""Questions about any text that a user or an agent hands over."""
 
 from __future__ import annotations
 
@@ -15,3 +15,11 @@ def is_blank(text: str) -> bool:
     """
     rest = text.translate(_INVISIBLE) if not text.isascii() else text
     return not rest or rest.isspace()
+
+
+def is_unicode(text: str) -> bool:
+    """Whether ``text`` can be written as UTF-8, as SQLite and tmux take it.
+
+    Python turns a byte of the environment that is not UTF-8 into a lone surrogate (PEP 383).
+    """
+    return text.isascii() or not any("\ud800" <= character <= "\udfff" for character in text)

@@ -10,6 +10,7 @@ import msgspec
 from cafleet.errors import SettingError
 from cafleet.records import CodingAgent
 from cafleet.settings import home_folder
+from cafleet.texts import is_unicode
 
 
 class AgentPaths(msgspec.Struct, frozen=True, kw_only=True):
@@ -73,7 +74,7 @@ def locate(name: CodingAgent) -> AgentPaths:
         raise SettingError(
             f"{rule.variable} is {base!r}, which is not an absolute path; correct or unset it"
         )
-    if any("\ud800" <= character <= "\udfff" for character in base):
+    if not is_unicode(base):
         raise SettingError(f"{rule.variable} is {base!r}, which is not valid UTF-8; correct it")
     # Of two slashes in front POSIX lets both stand; one folder is to have one spelling.
     base = "/" + os.path.normpath(base).lstrip("/")

@@ -14,6 +14,8 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
 from hashlib import sha256
 
+from cafleet import atomic_write
+
 MANIFEST = ".cafleet-manifest"
 _RECORD = ".installed"
 
@@ -41,7 +43,7 @@ def replace_folder(path: str, files: Mapping[str, bytes], *, keep_in: str) -> li
         _write_folder(new, content)
     notes = _clear_folder_place(path, old, os.path.join(keep_in, f"{name}-skill"))
     os.rename(new, path)
-    _sync(parent)
+    atomic_write.sync_folder(parent)
     _remove(old)
     return notes
 
@@ -64,14 +66,16 @@ def replace_file(path: str, content: bytes) -> list[str] | None:
         if os.path.isdir(record) and not os.path.islink(record):
             notes.append(_keep(record, record))
         # First, so that after a crash the new file is known as well.
-        _put(record, "".join(f"{each}\n" for each in [*known, digest]).encode())
+        atomic_write.replace_file(
+            record, "".join(f"{each}\n" for each in [*known, digest]).encode()
+        )
     if found == content:
         return notes or None
     if os.path.islink(path):
         notes.append(_link_note(path))
     elif os.path.lexists(path) and not is_ours:
         notes.append(_keep(path, path))
-    _put(path, content)
+    atomic_write.replace_file(path, content)
     return notes
 
 
@@ -165,18 +169,8 @@ def _mode(path: str) -> int:
 def _write_folder(path: str, content: Mapping[str, bytes]) -> None:
     os.mkdir(path)
     for name, data in content.items():
-        _write(os.path.join(path, name), data)
-    _sync(path)
-
-
-def _put(path: str, content: bytes) -> None:
-    parent, name = os.path.split(path)
-    new = os.path.join(parent, f".{name}.new")
-    _remove(new)
-    with _gone_on_failure(new):
-        _write(new, content)
-        os.replace(new, path)
-    _sync(parent)
+        atomic_write.write_file(os.path.join(path, name), data)
+    atomic_write.sync_folder(path)
 
 
 @contextmanager
@@ -187,21 +181,6 @@ def _gone_on_failure(path: str) -> Iterator[None]:
         with suppress(OSError):
             _remove(path)
         raise
-
-
-def _write(path: str, content: bytes) -> None:
-    with open(path, "xb") as file:
-        file.write(content)
-        file.flush()
-        os.fsync(file.fileno())
-
-
-def _sync(folder: str) -> None:
-    handle = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
-    try:
-        os.fsync(handle)
-    finally:
-        os.close(handle)
 
 
 def _remove(path: str) -> None:

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import os
 import shlex
-from contextlib import suppress
 from typing import Annotated
 
 import typer
 from typer._completion_shared import _get_shell_name, get_completion_script
 
 from cafleet import settings
+from cafleet.atomic_write import replace_file
 from cafleet.cli.main import COMPLETE
 from cafleet.cli.output import say
 from cafleet.cli.parser import Command
@@ -106,12 +106,4 @@ def _content(path: str) -> bytes:
 def _write(path: str, text: str) -> None:
     """All of it or nothing: a shell may start at any time, and reads the file then."""
     os.makedirs(os.path.dirname(path), exist_ok=True)
-    beside = f"{path}.new"
-    try:
-        with open(beside, "w", encoding="utf-8") as file:
-            file.write(f"{text}\n")
-        os.replace(beside, path)
-    except OSError:
-        with suppress(OSError):
-            os.unlink(beside)
-        raise
+    replace_file(path, f"{text}\n".encode())

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import fcntl
 import os
 
 from cafleet.errors import CafleetError
+from cafleet.file_lock import is_locked, try_lock
 
 
 class ProcessLock:
@@ -32,9 +32,7 @@ class ProcessLock:
             raise CafleetError(
                 f"the lock {self.path} cannot be opened ({error.strerror}); mend that"
             ) from error
-        try:
-            fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
+        if not try_lock(handle):
             os.close(handle)
             return False
         self._handle = handle
@@ -56,12 +54,9 @@ def is_held(path: str) -> bool:
     except OSError:
         return True
     try:
-        fcntl.flock(handle, fcntl.LOCK_SH | fcntl.LOCK_NB)
-    except BlockingIOError:
-        return True
+        return is_locked(handle)
     finally:
         os.close(handle)
-    return False
 
 
 def courier_lock_path(database: str, fleet_id: int) -> str:

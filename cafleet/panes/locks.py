@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import fcntl
 import os
 import stat
 import time
@@ -10,6 +9,7 @@ from collections.abc import Iterator
 from contextlib import AbstractContextManager, contextmanager
 
 from cafleet.errors import MultiplexerError, PaneLockedError
+from cafleet.file_lock import try_lock
 from cafleet.panes.sockets import SHARED_TMP, default_socket
 
 _RETRY = 0.02
@@ -95,15 +95,10 @@ def _is_at(handle: int, path: str) -> bool:
 
 
 def _wait(handle: int, busy: MultiplexerError, ends: float) -> None:
-    while True:
-        try:
-            fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
-            if time.monotonic() >= ends:
-                raise busy from None
-            time.sleep(_RETRY)
-        else:
-            return
+    while not try_lock(handle):
+        if time.monotonic() >= ends:
+            raise busy
+        time.sleep(_RETRY)
 
 
 def lock_folder(owner: int | None = None) -> str:

@@ -14,6 +14,7 @@ from cafleet.errors import FROM_BACKUP, IntegrityError
 from cafleet.store.failures import translated
 from cafleet.store.repository import query
 from cafleet.store.rows import Row, Source
+from cafleet.texts import is_unicode
 
 RowType = TypeVar("RowType", bound=Row)
 Parameters = Mapping[str, Any]
@@ -137,12 +138,8 @@ def _bytes_and_all(conn: sqlite3.Connection) -> Iterator[None]:
 
 def _refuse_undecodable(row: type[Row], stored: Sequence[Any]) -> None:
     for index, value in enumerate(stored):
-        if isinstance(value, str) and not value.isascii() and not _is_unicode(value):
+        if isinstance(value, str) and not is_unicode(value):
             raise _integrity_error(row, stored, index)
-
-
-def _is_unicode(text: str) -> bool:
-    return not any("\ud800" <= character <= "\udfff" for character in text)
 
 
 def _decode(stored: Sequence[Any], row: type[RowType]) -> RowType:

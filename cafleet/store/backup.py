@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from contextlib import closing, contextmanager, suppress
 from secrets import token_hex
 
+from cafleet.atomic_write import sync_folder
 from cafleet.errors import FROM_BACKUP, DatabaseError, RefusedError
 from cafleet.store.connection import connect
 from cafleet.store.failures import translated
@@ -88,11 +89,7 @@ def _publish(copy: str, source: str, path: str) -> None:
             # Some file systems know no second name for a file.
             _refuse_taken(source, path)
             os.rename(copy, path)
-        folder = os.open(os.path.dirname(path), os.O_RDONLY)
-        try:
-            os.fsync(folder)
-        finally:
-            os.close(folder)
+        sync_folder(os.path.dirname(path))
 
 
 @contextmanager

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import fcntl
 import os
 import sqlite3
 import time
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager, suppress
 
+from cafleet.file_lock import try_lock, wait_for_lock
 from cafleet.store.failures import is_busy
 
 # The first in line looks whether the database is free, as it is for a moment between any two
@@ -85,20 +85,20 @@ def _folder_of(conn: sqlite3.Connection) -> int | None:
 
 def _wait(handle: int, seconds: float) -> None:
     try:
-        fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except BlockingIOError:
-        from threading import Thread
-
-        # A wait that the kernel ends has no limit of its own. Who is left behind in it holds nothing
-        # when it comes first: the handle is closed by then.
-        waiter = Thread(target=_stand, args=(handle,), daemon=True)
-        waiter.start()
-        waiter.join(seconds)
+        if try_lock(handle):
+            return
     except OSError:
         # Some network file systems have no such locks on folders.
         return
+    from threading import Thread
+
+    # The kernel's wait has no time limit, so a thread waits. If the time is over first, the caller
+    # closes the handle: a lock that the thread gets later is gone with it.
+    waiter = Thread(target=_stand, args=(handle,), daemon=True)
+    waiter.start()
+    waiter.join(seconds)
 
 
 def _stand(handle: int) -> None:
     with suppress(OSError):
-        fcntl.flock(handle, fcntl.LOCK_EX)
+        wait_for_lock(handle)

@@ -45,6 +45,7 @@ EVERY = {
     "cafleet.cli.tree",
     "cafleet.clock",
     "cafleet.errors",
+    "cafleet.file_lock",
     "cafleet.operations",
     "cafleet.operations.asset_guard",
     "cafleet.present",
