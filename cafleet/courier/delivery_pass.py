@@ -1,4 +1,4 @@
-"""One pass: whatever is owed to some members is typed where they rest, and kept where they do not."""
+"""One pass: type what is owed to some members where they rest, and note why where they do not."""
 
 from __future__ import annotations
 
@@ -40,8 +40,8 @@ from cafleet.store import Connection
 
 
 class Ending(StrEnum):
-    """How a pass leaves a member: with the truth on record, without an answer of its server, or
-    with rows that cannot be read or written."""
+    """How a pass leaves a member: its state is on record, its server did not answer, or its rows cannot be
+    read or written."""
 
     SERVED = "served"
     UNANSWERED = "unanswered"
@@ -49,10 +49,10 @@ class Ending(StrEnum):
 
 
 class Pass:
-    """A pass over the panes of some members, one server at a time, all its panes side by side.
+    """A pass over the panes of some members. All panes of one server are served side by side.
 
-    Each is let go as soon as it is done with, its lock given up and ``ended`` called: a pane that
-    is slow keeps none of the others.
+    A member whose pane is done gets its lock released and ``ended`` called at once, so a slow pane delays
+    no other.
     """
 
     def __init__(
@@ -77,11 +77,11 @@ class Pass:
         self._hold_timeout = settings.delivery_hold_timeout()
 
     def run(self, owing: Sequence[OwingPane]) -> None:
-        """Deliver what is owed to these members, as it was told a moment ago. What has become
-        urgent or was left as typed since is for the next pass.
+        """Deliver what is owed to these members. The next pass takes what has become urgent, or was left
+        typed, since ``owing`` was read.
 
-        A pane that fails is noted, and fails alone. Members whose pane is still pending keep what
-        they are owed. One in whose pane an earlier text was left has that settled first.
+        A pane that fails is noted and does not stop the others. A member with a pending pane keeps what it
+        is owed. An earlier text in a pane is settled before anything is typed there.
 
         Raises:
             ShutdownError: the courier ends. What was marked as typed is settled by the next courier.
@@ -101,7 +101,7 @@ class Pass:
                 self._deliver(ledger, mux, self._settle_earlier(ledger, held))
 
     def _targets(self) -> list[Target]:
-        """The panes of the members that can be read; others are reported."""
+        """The panes of the members whose rows can be read. The others are reported."""
         database_id = fleets.database_id(self._conn)
         found = []
         for member_id in self._owing:
@@ -123,10 +123,10 @@ class Pass:
         self._report(error.message, error.message)
 
     def _lock(self, locks: ExitStack, target: Target) -> bool:
-        """Take the pane's lock for as long as ``locks`` lasts, or until the member is let go.
+        """Take the pane's lock until ``locks`` is closed, or the member is done.
 
-        One that another is typing into is held, and soon tried again: to wait here would be at the
-        cost of others.
+        If another process is typing into the pane, the notice is held and tried again soon. To wait here
+        would delay the others.
         """
         own = locks.enter_context(ExitStack())
         try:
@@ -141,8 +141,8 @@ class Pass:
         return True
 
     def _read(self, target: Target) -> list[OwedNotice] | None:
-        """What a member is owed: there may be much, so it is read only where it is wanted. If it
-        cannot be read that is reported, and the member let go."""
+        """Read what a member is owed. It may be much, so it is read only when needed. If that fails, it is
+        reported and the member is done."""
         try:
             return deliveries.owed(self._conn, member_ids=[target.member_id])
         except IntegrityError as error:
@@ -156,8 +156,8 @@ class Pass:
         self._ended(target.member_id, ending)
 
     def _settle_earlier(self, ledger: Ledger, targets: Sequence[Target]) -> list[Target]:
-        """Settle what earlier typing has left in the panes: we hold their locks now. The members to
-        go on with; those whose text was pursued are for the next pass."""
+        """Settle what earlier typing has left in the panes, whose locks we hold. Returns the members to go on
+        with. Those whose earlier text was pursued are left to the next pass."""
         left = [target for target in targets if self._has_text(target) and self._adopt(target)]
         standing = ledger.settle(left, settled=self._let_go, sleep=self._halt.rest)
         held_back = [each for each in left if each.pane in standing.held_back - standing.pursued]
@@ -176,8 +176,7 @@ class Pass:
         return bool(owing.typed or owing.unsure)
 
     def _adopt(self, target: Target) -> bool:
-        """Note what an older program has left half typed without a note; whether the member's rows
-        can be read."""
+        """Note what an older program has left half typed. Returns whether the member's rows can be read."""
         try:
             if typings.unsettled(self._conn, member_ids=[target.member_id]):
                 return True
@@ -223,9 +222,9 @@ class Pass:
         chosen: Mapping[int, list[OwedNotice] | None],
         seen: Mapping[str, Observation],
     ) -> list[Draft]:
-        """Commit, before the first byte, what is now being typed.
+        """Commit what is about to be typed, before its first byte.
 
-        One commit for all, since each waits for the disk.
+        All share one commit, since each commit waits for the disk.
         """
         panes = {target.member_id: target for target in targets}
         owed = {member_id: rows for member_id, rows in chosen.items() if rows}
@@ -243,10 +242,10 @@ class Pass:
         return Draft(target=target, typing=typing, processes=seen[target.pane].processes)
 
     def _typable(self, target: Target, observation: Observation) -> list[OwedNotice] | None:
-        """What may be typed of that which is owed to a member; ``None`` as in :meth:`_read`.
+        """What may be typed of what a member is owed; ``None`` as in :meth:`_read`.
 
-        At rest that is everything; into the queue of a working agent with an empty composer goes
-        only what is urgent or has been held for too long; in no other state anything.
+        At rest that is everything. If the agent works and its composer is empty, it is what is urgent or was
+        held for too long. In any other state it is nothing.
         """
         if is_at_rest(observation):
             return self._read(target)
@@ -264,8 +263,8 @@ class Pass:
         return 0 < self._hold_timeout <= (held or 0)
 
     def _keep(self, targets: Sequence[Target], seen: Mapping[str, Observation]) -> None:
-        """Note of what is owed to members that do not rest why it is not typed, in one commit for
-        all that do the same."""
+        """Note why nothing was typed for members that do not rest. Members with the same reason share one
+        commit."""
         alike: dict[tuple[DeliveryState, str], list[Target]] = {}
         for target in targets:
             observation = seen[target.pane]
@@ -297,7 +296,7 @@ class Pass:
         )
 
     def _remember(self, targets: Sequence[Target], seen: Mapping[str, Observation]) -> None:
-        """Keep the looks for the roster, and follow panes that were moved."""
+        """Record the looks for the roster, and the new places of panes that were moved."""
         placements.record_looks(
             self._conn,
             looks={target.member_id: seen[target.pane].look.state for target in targets},

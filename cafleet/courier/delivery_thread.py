@@ -1,4 +1,5 @@
-"""The part of a courier that touches panes: threads of its own, so that none of them stops the heart."""
+"""The part of a courier that touches panes. It has threads of its own, so that no pane delays the
+heartbeat."""
 
 from __future__ import annotations
 
@@ -25,10 +26,10 @@ from cafleet.records import OwingPane
 from cafleet.store import Connection
 from cafleet.store.guard import open_database
 
-# How often the thread looks what has become of the passes that are under way. Members that are
-# done with at about the same time are then served together, with as few calls as one of them.
+# How often the thread looks at the passes that run. Members that are done at about the same time are
+# then served together, with as few calls as one of them.
 _LOOK_SECONDS = 0.25
-# However much is due, the thread sleeps so long between two looks.
+# The shortest sleep between two looks, however much is due.
 _SHORTEST_PAUSE = 0.05
 _LONGEST_PAUSE = 60.0
 _AFTER_TROUBLE_SECONDS = 1.0
@@ -37,10 +38,9 @@ _AFTER_TROUBLE_SECONDS = 1.0
 class DeliveryThread(threading.Thread):
     """Delivers what is owed in one fleet and wakes its monitor, until it is told to stop.
 
-    It sleeps until it is told of news, or somebody is due. A pass, in a thread of its own, serves
-    the members of one server that are due, and lets each go as soon as it is done with, so that a
-    pane or a server that is slow keeps nobody else waiting. What fails is reported and tried
-    again; the thread ends only on request.
+    It sleeps until there is news or a member is due. A pass, in a thread of its own, serves the due
+    members of one server and finishes each as soon as it can. So a slow pane or server delays no other
+    member. What fails is reported and tried again. The thread ends only on request.
     """
 
     def __init__(
@@ -81,12 +81,12 @@ class DeliveryThread(threading.Thread):
         self._news.set()
 
     def ask_for_wake(self) -> None:
-        """Have the monitor woken as soon as panes can be touched, if that still is due then."""
+        """Wake the monitor as soon as panes can be touched, if a wake is still due then."""
         self._wake_wanted = True
         self._news.set()
 
     def stop(self, seconds: float) -> None:
-        """Begin nothing more, and wait so long at most for what is being typed."""
+        """Begin nothing more, and wait at most so many seconds for what is being typed."""
         self._stopping.set()
         self._news.set()
         self._halt.end(seconds)
@@ -117,7 +117,7 @@ class DeliveryThread(threading.Thread):
             self._reports.mended("courier")
 
     def _pause(self) -> float:
-        """Seconds until there is something to look at, if there is no news before."""
+        """The seconds until something is due, if there is no news before."""
         longest = _LONGEST_PAUSE
         if self._busy:
             longest = _LOOK_SECONDS
@@ -137,9 +137,9 @@ class DeliveryThread(threading.Thread):
         return deliveries.owing(conn, fleet_id=self._claim.fleet_id)
 
     def _begin(self, rows: Sequence[OwingPane]) -> None:
-        """Start a pass for each server that has members who are due.
+        """Start a pass for each server with due members.
 
-        Those in whose panes an earlier text was left are apart: that may take seconds to settle.
+        Members with an earlier text in their pane get a pass of their own, since settling may take seconds.
         """
         now = time.monotonic()
         passes: dict[tuple[str | None, bool], list[OwingPane]] = {}
@@ -177,7 +177,7 @@ class DeliveryThread(threading.Thread):
                 ended(member_id, Ending.FAILED)
 
     def _collect(self) -> dict[int, Ending]:
-        """The members that passes have let go, and how."""
+        """The members that passes have finished, and how each ended."""
         endings: dict[int, Ending] = {}
         while not self._ended.empty():
             member_id, ending = self._ended.get()
@@ -192,7 +192,7 @@ class DeliveryThread(threading.Thread):
         return endings
 
     def _note(self, rows: Sequence[OwingPane], endings: Mapping[int, Ending]) -> None:
-        """Note what passes leave owed to the members that they have let go."""
+        """Note what is still owed to the members that passes have finished."""
         self._schedule.note(
             rows,
             endings.keys(),
@@ -209,7 +209,7 @@ class DeliveryThread(threading.Thread):
             self._waking.start()
 
     def _resettle(self, *, waited_for: bool) -> None:
-        """Look after panes that are too small for what is to be typed into them."""
+        """Move panes that are too small to be typed into."""
         if waited_for and self._resettler.is_due() and not _is_alive(self._resettling):
             work = ("resettling of panes", self._resettler.look)
             self._resettling = threading.Thread(target=self._attempt, args=work, daemon=True)
@@ -229,7 +229,7 @@ class DeliveryThread(threading.Thread):
             self._reports.say(f"tick -> {kind} monitor {monitor_id} ({of})")
 
     def _attempt(self, subject: str, work: Callable[[Connection], None]) -> None:
-        """Do work on panes with a connection of its own, and tell of what stops it."""
+        """Do work on panes with a connection of its own. Report what stops it."""
         try:
             with closing(open_database(self._database)) as conn:
                 work(conn)

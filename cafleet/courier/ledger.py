@@ -1,9 +1,9 @@
-"""The one place that types: each text is noted before its first byte, and settled by whoever comes
-next.
+"""The one place that types. Each text is noted before its first byte, and whoever comes next settles
+it.
 
-The caller holds the locks of the panes. A text that a killed process has left, or that nothing
-could prove, is settled before another is typed into the same pane: its Enter is pressed if it stands
-in the composer alone and whole, and it is never typed again.
+The caller holds the locks of the panes. A text that a killed process has left, or that nothing could
+prove, is settled before another is typed into the same pane. If it stands in the composer alone and
+whole, it gets its Enter. It is never typed again.
 """
 
 from __future__ import annotations
@@ -35,16 +35,16 @@ from cafleet.records import DeliveryState, Typing
 from cafleet.screens import digest
 from cafleet.store import Connection
 
-# A text that three Enters have not moved gets another one after so long, and then after twice as
-# long each time: an agent that hangs gets few of them.
+# A text that three Enters have not moved gets another Enter after so many seconds, then after twice as
+# long each time. So an agent that hangs gets few Enters.
 _RETRY_SECONDS = 30
 _LONGEST_RETRY_SECONDS = 3600
 _STATES = {Fate.SUBMITTED: DeliveryState.SUBMITTED, Fate.UNSURE: DeliveryState.UNSURE}
 
 
 class Standing(msgspec.Struct, frozen=True, kw_only=True):
-    """The panes, by id, in which an earlier text was pursued, and those in which it holds back
-    every other."""
+    """The panes, by id, in which an earlier text was pursued, and those in which it keeps every other text
+    out."""
 
     pursued: frozenset[str]
     held_back: frozenset[str]
@@ -71,9 +71,9 @@ class Ledger:
         settled: Callable[[Target], None] = lambda _: None,
         sleep: Callable[[float], None] = time.sleep,
     ) -> Standing:
-        """Settle what earlier typing has left in these panes, as far as a look allows it.
+        """Settle what earlier typing has left in these panes, as far as a look allows.
 
-        ``settled`` is told of each text that was pursued, as soon as its outcome is on record.
+        ``settled`` is called with each target whose text was pursued, once its outcome is on record.
         """
         rows = {
             row.member_id: row
@@ -104,7 +104,7 @@ class Ledger:
         return Standing(pursued=frozenset(by_pane), held_back=frozenset(held_back))
 
     def type(self, drafts: Sequence[Draft]) -> Iterator[dict[str, Outcome]]:
-        """Type texts that were noted; the outcomes by pane, each as soon as it is on record."""
+        """Type texts that were noted. Yields the outcomes by pane, each once it is on record."""
         by_pane = {draft.target.pane: draft for draft in drafts}
         outcomes = type_and_submit(self._mux, drafts, entering=self._note_enters)
         return self._recorded(by_pane, outcomes)
@@ -128,7 +128,7 @@ class Ledger:
             yield known
 
     def _note_enters(self, drafts: list[Draft]) -> None:
-        # The text itself is on record. A disk that is full by now must not leave it in the composer.
+        # The text itself is on record. A full disk must not leave it in the composer.
         with suppress(DatabaseError):
             typings.note_enters(self._conn, member_ids=[draft.typing.member_id for draft in drafts])
 
@@ -137,7 +137,7 @@ class Ledger:
         if view is not Outlook.PURSUE and observation.picture is not None:
             now = digest(observation.picture)
             if now != draft.typing.picture and is_unchanged(draft.typing, observation.picture):
-                # The pane has another size; from now on that picture is the one to compare with.
+                # The pane has another size, so from now on we compare with this picture.
                 typings.compare_with(self._conn, member_id=draft.typing.member_id, picture=now)
         return view
 

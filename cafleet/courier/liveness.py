@@ -9,7 +9,7 @@ from cafleet.store import Connection
 
 
 def is_running(conn: Connection, *, database: str, fleet_id: int) -> bool:
-    """Whether a live courier serves the fleet; no process is asked, no signal sent."""
+    """Whether a live courier serves the fleet. Asks no process and sends no signal."""
     row = monitor.runtime(conn, fleet_id=fleet_id)
     held = is_held(courier_lock_path(database, fleet_id))
     return monitor.is_live(row, lock_held=held, now=clock.utc_now())

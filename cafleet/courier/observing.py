@@ -1,4 +1,4 @@
-"""Looking at members' panes: whose they are, and what the agents in them are doing."""
+"""Look at members' panes: whose they are, and what the agents in them do."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from cafleet.panes import Multiplexer, PaneTag, belongs
 from cafleet.records import Backend, CodingAgent, DeliveryState, MemberRecord, ScreenState
 from cafleet.screens import Look, Picture, Process, digest
 
-# Two pictures so far apart have to agree that a pane is at rest.
+# The seconds between the two pictures that have to agree on rest.
 REST_SECONDS = 0.3
 
 
@@ -35,9 +35,9 @@ class Target(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Observation(msgspec.Struct, frozen=True, kw_only=True):
-    """What was seen. ``picture`` is null where there is no such pane, ``unreachable`` says that
-    nobody could look, ``unanswered`` that it is since the server did not answer in time.
-    ``processes`` are those of the agent, as far as they can be seen in the pane's foreground."""
+    """A look at a pane. ``picture`` is null if there is no such pane. ``unreachable`` says that nobody could
+    look, ``unanswered`` that the server did not answer in time. ``processes`` are the agent's, as far as
+    they can be seen in the pane's foreground."""
 
     look: Look
     picture: Picture | None = None
@@ -47,17 +47,17 @@ class Observation(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def program(self) -> str:
-        """What runs in the pane; empty where nobody could look."""
+        """The program in the pane. Empty if nobody could look."""
         return "" if self.picture is None else self.picture.command
 
     @property
     def digest(self) -> str | None:
-        """What tells the picture from the next one, the cursor aside."""
+        """A digest of the picture without its cursor."""
         return None if self.picture is None else digest(self.picture)
 
     @property
     def owed_state(self) -> DeliveryState:
-        """What a notice is that cannot be typed because of this observation."""
+        """The delivery state of a notice that this observation keeps from being typed."""
         if self.unreachable or self.look.state is ScreenState.GONE:
             return DeliveryState.UNREACHABLE
         return DeliveryState.HELD
@@ -86,24 +86,24 @@ def target_of(member: MemberRecord, database_id: str) -> Target | None:
 
 
 class Witness(Protocol):
-    """Who knows of an agent what its screen may not show."""
+    """A source beside the screen that knows what an agent does."""
 
     def __call__(self, target: Target, observation: Observation, /) -> ScreenState | None:
         """*Working* or *awaiting* where that is known, else ``None``. Never raises."""
 
 
 def no_witness(_: Target, __: Observation) -> ScreenState | None:
-    """Nobody but the screen is asked."""
+    """Ask nothing but the screen."""
     return None
 
 
 def look_at(
     mux: Multiplexer, targets: Sequence[Target], *, witness: Witness = no_witness
 ) -> dict[str, Observation]:
-    """One picture of each pane, judged; by pane id.
+    """Take and judge one picture of each pane. Returns the observations by pane id.
 
-    What is judged as rest is shown to the ``witness``, whose word can only make it something else.
-    A pane is a shell's only by two pictures where nobody can see what the shell runs.
+    The ``witness`` is asked about each pane at rest, and can only take rest away. Where nobody can see
+    what a shell runs, two pictures have to show a shell.
     """
     seen = _looked(mux, targets)
     doubtful = [target for target in targets if _may_be_no_shell(seen[target.pane])]
@@ -129,7 +129,7 @@ def _may_be_no_shell(observation: Observation) -> bool:
 
 
 def _heard(target: Target, observation: Observation, said: ScreenState | None) -> Observation:
-    """A pane at rest, after a witness was heard."""
+    """The observation of a pane at rest after the witness has spoken."""
     if said not in (ScreenState.WORKING, ScreenState.AWAITING):
         return observation
     cue = f"the screen looks at rest, but the session record of {target.agent} says otherwise"
@@ -144,7 +144,7 @@ def look_for_rest(
     sleep: Callable[[float], None] = time.sleep,
     witness: Witness = no_witness,
 ) -> dict[str, Observation]:
-    """The same, where *rest* means that a second picture a moment later agrees."""
+    """The same as :func:`look_at`, where *rest* needs a second picture that agrees a moment later."""
     seen = look_at(mux, targets, witness=witness)
     resting = [target for target in targets if is_at_rest(seen[target.pane])]
     if resting:
@@ -156,7 +156,7 @@ def look_for_rest(
 
 
 def _agreed(first: Observation, second: Observation) -> Observation:
-    """The second of two looks, at rest only if the same processes were seen both times."""
+    """The second of two looks. It is at rest only if both saw the same processes."""
     if not is_at_rest(second) or first.processes == second.processes:
         return second
     look = Look(state=ScreenState.UNKNOWN, cue="another program has come into the pane")
@@ -203,7 +203,7 @@ def _gone(cue: str) -> Observation:
 
 
 def moved(target: Target, observation: Observation) -> tuple[str, str] | None:
-    """The session and window that a pane was moved to, or ``None`` if it is where it was."""
+    """The session and window that a pane was moved to, ``None`` if it was not moved."""
     picture = observation.picture
     if picture is None or (picture.session, picture.window) == (target.session, target.window):
         return None

@@ -1,4 +1,4 @@
-"""What is typed into a pane, as text without anything that a terminal or an agent could obey."""
+"""The texts that are typed into panes. They hold nothing that a terminal or an agent would obey."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ from cafleet.courier.typable import typable
 from cafleet.records import CodingAgent, OwedNotice, ScreenState
 from cafleet.widths import cut_name
 
-# One payload has at most so many lines and characters, more only where the user's setting lets a single
-# body have more. It counts the messages that it does not tell, and the member is to poll them.
+# The most lines and characters of one payload. It is longer only if the user's setting allows a single
+# longer body. It counts the messages that it does not show.
 PAYLOAD_LINES = 10
 PAYLOAD_CHARACTERS = 1_500
 
@@ -23,7 +23,7 @@ _SHOWN_BREAK = "⏎"
 
 
 def notice(message: OwedNotice, max_text_len: int) -> str:
-    """One notice, two lines: what came from whom and when, and the body, cut and flattened."""
+    """A notice in two lines: id, sender and time, then the shortened body on one line."""
     head = _head(message)
     # The space at the end and a line break are characters, too.
     room = max(PAYLOAD_CHARACTERS - len(head) - 2, max_text_len + 1)
@@ -38,20 +38,20 @@ def _head(message: OwedNotice) -> str:
 
 
 def marker(message: OwedNotice) -> tuple[str, str]:
-    """How the first line of a message's notice begins and ends.
+    """The beginning and the end of the first line of a message's notice.
 
-    The id alone would prove nothing: the body of an earlier message may name it. No earlier one
-    can know the time.
+    The id alone proves nothing, since the body of an earlier message may name it. No earlier message can
+    know the time.
     """
     start = f"[cafleet msg {message.message_id} to {message.owner_member_id}"
     return start, f"{message.created_at}]"
 
 
 def notices(messages: Sequence[OwedNotice], max_text_len: int) -> str:
-    """What is owed to one member, oldest first, as one payload.
+    """One payload of what is owed to a member, oldest first.
 
-    It tells the newest messages, as many as fit, and counts the older ones in a first line. It ends
-    in a space: a body that ends in ``@word`` would else open a menu that eats the Enter.
+    It shows the newest messages that fit. A first line counts the older ones. It ends in a space, or a body
+    that ends in ``@word`` would open a menu that swallows the Enter.
     """
     count = _count_fitting(messages, max_text_len)
     lines = [notice(message, max_text_len) for message in messages[-count:]]
@@ -59,7 +59,7 @@ def notices(messages: Sequence[OwedNotice], max_text_len: int) -> str:
 
 
 def _count_fitting(messages: Sequence[OwedNotice], max_text_len: int) -> int:
-    """How many of the newest messages one payload tells, at least one."""
+    """How many of the newest messages one payload shows; at least one."""
     lines = characters = told = 0
     for message in reversed(messages):
         text = notice(message, max_text_len)
@@ -91,23 +91,23 @@ def poll_request(member_id: int) -> str:
 
 
 def flattened(body: str, max_text_len: int, room: int | None = None) -> str:
-    """A body on one line, cut to ``max_text_len`` code points and an ellipsis.
+    """Put a body on one line, cut to ``max_text_len`` code points and an ellipsis.
 
-    What is spelled out makes it longer; ``room`` is how many characters it may then have.
+    Spelled characters make it longer. ``room`` is the most characters that it may then have.
     """
     cut = f"{body[:max_text_len]}…" if len(body) > max_text_len else body
     return typable(_CONTROL.sub("", _LINE_BREAK.sub(_SHOWN_BREAK, cut)), room)
 
 
 def safe_name(name: str) -> str:
-    """A name that no shell would read as a command in a line that an agent may paste into one."""
+    """A name that is harmless if an agent pastes the line into a shell."""
     shown = _LINE_BREAK.sub(_SHOWN_BREAK, name).replace("\t", _SHOWN_BREAK)
     safe = _CONTROL.sub("", shown.replace("`", "ˋ").replace("$(", "$﹙"))
     return cut_name(typable(safe))
 
 
 class Watched(msgspec.Struct, frozen=True, kw_only=True):
-    """What a wake says of one member; ``seconds`` is for how long its screen has been so."""
+    """What a wake says of one member. Its screen has been so for ``seconds``."""
 
     member_id: int
     name: str
@@ -118,7 +118,7 @@ class Watched(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def wake_line(fleet_id: int, watched: Sequence[Watched], director: Watched | None) -> str:
-    """The line that wakes a monitor; it ends in a space, as every payload."""
+    """The line that wakes a monitor. It ends in a space, like every payload."""
     if not watched:
         whom = "no members to check"
     elif len(watched) == 1:

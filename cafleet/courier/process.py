@@ -1,4 +1,4 @@
-"""The process that gives a fleet its heartbeat: it claims the fleet, ticks, and knows when to end."""
+"""The courier's process: it claims the fleet, ticks, and knows when to end."""
 
 from __future__ import annotations
 
@@ -33,32 +33,32 @@ from cafleet.store.guard import check_schema, open_database
 DEFAULT_TICK_SECONDS = 5
 # How often the database is asked whether it has changed.
 LOOK_SECONDS = 0.25
-# Another courier that has just started needs so long at most from its lock to its claim.
+# The longest time that a starting courier needs from its lock to its claim.
 _CLAIMING_SECONDS = 2.0
-# A text that is in a composer already gets so long after a signal, which is enough for its Enter and
-# its proof where the agent is well. What is then unproven is for the next courier to settle.
+# How long a text that stands in a composer may take after a signal. That is enough for Enter and proof
+# if the agent is well. The next courier settles what is still unproven.
 _FINISHING_SECONDS = 3.0
-# A tmux server that is restarted is back by then.
+# A tmux server that restarts is back within this time.
 _SERVER_SECONDS = 60.0
-# How often the database file, the program and the multiplexer server are looked for.
+# How often the database file, the program and the multiplexer server are checked.
 _PLACE_SECONDS = 5.0
 _AFTER_TROUBLE_SECONDS = 1.0
-# No wait of the operating system is longer.
+# The longest single wait of the operating system.
 _LONGEST_TICK = 86_400
 
 
 class CourierEndedError(CafleetError):
-    """The courier cannot serve any more, though nobody has stopped it."""
+    """The courier cannot go on, though nobody has stopped it."""
 
 
 class ReplacedError(CourierEndedError):
-    """Another database is where the loop's own was; to write to the old one would damage it."""
+    """Another file stands where the courier's database was. To write to the old one would damage it."""
 
 
 class Courier:
-    """One fleet's courier in this process; ``now`` can be set by tests.
+    """One fleet's courier, run in this process. Tests can set ``now``.
 
-    ``unless_stopped`` is for whoever starts it unasked.
+    ``unless_stopped`` is set if nobody has asked for this courier.
     """
 
     def __init__(
@@ -117,10 +117,10 @@ class Courier:
                 self._reports.say(f"monitor loop ended: {ended}")
 
     def _take(self, conn: Connection) -> tuple[Claim, int]:
-        """Take lock and row; the claim, and the seconds between ticks.
+        """Take lock and row. Returns the claim and the seconds between ticks.
 
-        A held lock without a live row is that of a courier that starts, or of one that a signal has
-        stopped for too long: the first gets a moment, the second is replaced.
+        If the lock is held and the row is not live, another courier is just starting, or a signal has stopped
+        it for too long. The first gets a moment, the second is replaced.
         """
         ends = time.monotonic() + _CLAIMING_SECONDS
         while not self._lock.acquire() and time.monotonic() < ends:
@@ -145,8 +145,8 @@ class Courier:
         return claim, tick_seconds
 
     def _serve(self, conn: Connection) -> str | None:
-        """Until a signal, or a reason to end, which is returned; a database that fails for a while
-        is neither."""
+        """Serve until a signal or a reason to end, which is returned. A database that fails for a while is no
+        reason."""
         pause = 0.0
         while not self._signals.wait(pause):
             try:
@@ -161,7 +161,7 @@ class Courier:
         return None
 
     def _step(self, conn: Connection) -> str | None:
-        """One look at the database, a tick if it is time for one; why to end, if there is a reason."""
+        """Look at the database once, and tick if it is time. Returns the reason to end, if there is one."""
         now = time.monotonic()
         self._place.check_file()
         if now >= self._next_place:
@@ -191,7 +191,7 @@ class Courier:
 
     def _check_place(self, conn: Connection) -> None:
         self._place.check(conn)
-        # One that took over from a stopped process gets the lock when that process ends.
+        # A courier that took over from a stopped process gets the lock when that process ends.
         self._lock.acquire()
         if not self._delivery.is_alive():
             raise CourierEndedError(
@@ -213,7 +213,7 @@ class Courier:
         return row
 
     def _finish(self, conn: Connection, failure: BaseException | None) -> None:
-        """Give the claim up at once, then the lock when the typing that was begun is over."""
+        """Give up the claim at once, and the lock when the current typing is over."""
         self._reports.ending()
         try:
             # The log beside a replaced database is the new one's.
@@ -229,8 +229,8 @@ class Courier:
 
 
 class _Place:
-    """Whether the database file, the program and the multiplexer server are still those that the
-    courier began with. No call of the multiplexer is made."""
+    """Checks that database file, program and multiplexer server are still those that the courier began with.
+    Never calls the multiplexer."""
 
     def __init__(self, database: str, fleet_id: int, reports: Reports) -> None:
         self._database = database
@@ -240,7 +240,7 @@ class _Place:
         self._server_seen = time.monotonic()
 
     def check_file(self) -> None:
-        """Raise ReplacedError if the database file is another by now, or there is none."""
+        """Raise ReplacedError if the database file was replaced or removed."""
         found = file_identity(self._database)
         if found is None:
             raise ReplacedError(
@@ -253,7 +253,7 @@ class _Place:
             )
 
     def check(self, conn: Connection) -> None:
-        """Raise CourierEndedError if the program was replaced, or the server is gone for good."""
+        """Raise CourierEndedError if the program was replaced, or the server stays away."""
         installed = _installed_version()
         if installed != __version__:
             raise CourierEndedError(
@@ -276,7 +276,7 @@ class _Place:
 
 
 def _installed_version() -> str:
-    """The version that the program's own file states now; the running one where it cannot be read."""
+    """The version that the installed program states now, or the running one if that cannot be read."""
     from cafleet import __file__ as source
 
     try:
@@ -288,10 +288,10 @@ def _installed_version() -> str:
 
 
 class _Signals:
-    """SIGINT and SIGTERM end a wait at once, SIGHUP does nothing, until the block ends.
+    """Within the block SIGINT and SIGTERM end a wait at once, and SIGHUP does nothing.
 
-    Python writes each signal to a pipe that the wait is for: one call of the operating system a
-    look, where an Event takes several.
+    Python writes each signal to a pipe, and the wait is for that pipe. That takes one system call a look,
+    where an Event takes several.
     """
 
     def __enter__(self) -> Self:
@@ -318,7 +318,7 @@ class _Signals:
         os.close(self._write)
 
     def wait(self, seconds: float) -> bool:
-        """Whether a signal has come, now or in so many seconds."""
+        """Wait so many seconds at most. Returns whether a signal has come."""
         if not self._came:
             self._poll.poll(seconds * 1000)
         return self._came

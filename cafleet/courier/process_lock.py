@@ -9,15 +9,15 @@ from cafleet.file_lock import is_locked, try_lock
 
 
 class ProcessLock:
-    """An exclusive `flock` on a file beside the database. It goes with the process, however that
-    ends; a process id would mean nothing to a process in another namespace."""
+    """An exclusive lock on a file beside the database. It ends with the process, however that ends. A process
+    id would mean nothing to a process in another namespace."""
 
     def __init__(self, path: str) -> None:
         self.path = path
         self._handle: int | None = None
 
     def acquire(self) -> bool:
-        """Take the lock if it is free; whether this process holds it now.
+        """Take the lock if it is free. Returns whether this process holds it now.
 
         Raises:
             CafleetError: the file cannot be made.
@@ -39,14 +39,14 @@ class ProcessLock:
         return True
 
     def release(self) -> None:
-        """Give the lock up; the file stays, so that it always is the same one."""
+        """Release the lock. The file stays, so that everybody locks the same one."""
         if self._handle is not None:
             os.close(self._handle)
             self._handle = None
 
 
 def is_held(path: str) -> bool:
-    """Whether a living process holds the lock. A file that cannot be read is taken as held."""
+    """Whether a living process holds the lock. A file that cannot be read counts as held."""
     try:
         handle = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC)
     except FileNotFoundError:

@@ -1,4 +1,4 @@
-"""What a courier has to say, once per change of state."""
+"""The courier's log: a line per change of state."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ from cafleet.invisible import spelled
 
 
 class Reports:
-    """Lines for the log. Of a trouble that lasts only the beginning and the end are told.
+    """Writes the log. Of a lasting trouble it tells the beginning and the end alone.
 
-    A log that cannot be written, on a full disk perhaps, is no reason to stop.
+    If the log cannot be written, the courier goes on.
     """
 
     def __init__(self) -> None:
@@ -21,25 +21,25 @@ class Reports:
         self._ending = False
 
     def say(self, text: str) -> None:
-        """An event, at once."""
+        """Write an event at once."""
         _write(sys.stdout, _stamped(text))
 
     def started(self, text: str) -> None:
-        """That the courier has begun, for whoever waits for that line: it stands alone."""
+        """Write that the courier has begun. Others wait for this line, so it stands alone."""
         _write(sys.stdout, text)
 
     def trouble(self, subject: str, text: str) -> None:
-        """What is wrong with a subject; said only if it was not said last."""
+        """Write what is wrong with a subject, unless that was the last word on it."""
         if self._open.get(subject) != text and not self._ending:
             self._open[subject] = text
             _write(sys.stderr, _stamped(text))
 
     def ending(self) -> None:
-        """The courier ends: what goes wrong from now on is not tried again, and of no interest."""
+        """Write no more troubles: the courier ends and tries nothing again."""
         self._ending = True
 
     def mended(self, subject: str) -> None:
-        """A subject is well again; said only if there was trouble."""
+        """Write that a subject is well again, if there was trouble."""
         if self._open.pop(subject, None) is not None:
             self.say(f"{subject}: well again")
 
@@ -52,6 +52,6 @@ def _write(stream: TextIO | None, text: str) -> None:
     if stream is None:
         return
     with suppress(OSError, ValueError):
-        # One write a line: several threads have something to say.
+        # One write per line, since several threads write.
         stream.write(f"{spelled(text)}\n")
         stream.flush()

@@ -1,4 +1,4 @@
-"""Looking after panes that have become too small, as under a small terminal that attaches."""
+"""Move panes that have become too small, for instance because a small terminal attached."""
 
 from __future__ import annotations
 
@@ -11,14 +11,14 @@ from cafleet.panes import Multiplexer, multiplexer
 from cafleet.records import MemberKind
 from cafleet.store import Connection
 
-# So long a person may look at the fleet in a small terminal before anything is moved.
+# How long a person may use a small terminal before anything is moved.
 SMALL_SECONDS = 30.0
-# How often the sizes are looked at while anything waits for a pane.
+# How often the sizes are checked while anything waits for a pane.
 _LOOK_SECONDS = 5.0
 
 
 class Resettler:
-    """Moves the members' panes of one fleet, never its Director's, nor a person's."""
+    """Moves the members' panes of one fleet, never the Director's or a person's."""
 
     def __init__(self, fleet_id: int, *, clock: Callable[[], float] = time.monotonic) -> None:
         self._fleet_id = fleet_id
@@ -30,7 +30,7 @@ class Resettler:
         return self._clock() >= self._next_at
 
     def look(self, conn: Connection) -> None:
-        """Look at the sizes of the members' panes, and move those that have been small for long.
+        """Look at the sizes of the members' panes. Move those that have been too small for long.
 
         Raises:
             MultiplexerError: a server cannot be reached, or refuses to move a pane.

@@ -12,10 +12,10 @@ HELD_SECONDS = 1.0
 HELD_LONG_SECONDS = 5.0
 LONG_SECONDS = 60.0
 UNREACHABLE_SECONDS = 30.0
-# A call of a server that hangs takes seconds to give up, and until then has its answer as soon as
-# the server goes on. One such call at a time is cheap, and misses little.
+# A call to a server that hangs gives up after seconds, and has its answer as soon as the server goes on.
+# One such call at a time is cheap and misses little.
 UNANSWERED_SECONDS = 1.0
-# How often the servers of unreachable panes are asked whether they are others by now.
+# How often we check whether the servers of unreachable panes were replaced.
 SERVER_SECONDS = 1.0
 
 
@@ -29,9 +29,9 @@ class _Waiting(msgspec.Struct, kw_only=True):
 
 
 class Schedule:
-    """Times are seconds of one monotonic clock, which the caller reads.
+    """All times are seconds of one monotonic clock, which the caller reads.
 
-    ``server_at`` tells, by its socket, one server of a multiplexer from the next at the same place.
+    ``server_at`` identifies the server at a socket, so that a restarted one is noticed.
     """
 
     def __init__(self, server_at: Callable[[str | None], object]) -> None:
@@ -39,15 +39,15 @@ class Schedule:
         self._waiting: dict[int, _Waiting] = {}
 
     def due(self, rows: Sequence[OwingPane], now: float) -> list[OwingPane]:
-        """Whom to serve now: those with something new, with a new pane or server, or whose time has
-        come. Members without a row are forgotten."""
+        """The members to serve now: something is new, pane or server has changed, or their time has come.
+        Members without a row are forgotten."""
         owing = {row.member_id for row in rows}
         for member_id in self._waiting.keys() - owing:
             del self._waiting[member_id]
         return [row for row in rows if self._is_due(row, now)]
 
     def begin(self, row: OwingPane, now: float) -> None:
-        """Remember where a member was when it was looked at; it may be elsewhere at the end."""
+        """Remember the pane of a member that is looked at. It may be in another one at the end."""
         place = (row.mux_pane_id, row.mux_socket)
         waiting = self._waiting.get(row.member_id)
         if waiting is None or waiting.place != place:
@@ -64,10 +64,10 @@ class Schedule:
         failed: Collection[int] = (),
         unanswered: Collection[int] = (),
     ) -> None:
-        """Set the time of the next look at the members that were served and are still owed.
+        """Set the time of the next look at members that were served and are still owed something.
 
-        Those where it ``failed`` have something new for as long as it fails, which is no reason to
-        hurry. Where the server has ``unanswered`` calls, the panes may be well.
+        Where serving has ``failed``, news stays news, which is no reason to hurry. Where the server left
+        calls ``unanswered``, the panes may be well.
         """
         for row in rows:
             waiting = self._waiting.get(row.member_id)
@@ -84,7 +84,7 @@ class Schedule:
             waiting.next_at = now + pause
 
     def pause(self, now: float, longest: float, *, busy: Collection[int] = ()) -> float:
-        """Seconds until the next member that is not ``busy`` has to be asked for, ``longest`` at most."""
+        """The seconds until a member that is not ``busy`` is due, at most ``longest``."""
         times = [
             waiting.next_at - now
             for member_id, waiting in self._waiting.items()

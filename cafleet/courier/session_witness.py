@@ -1,6 +1,6 @@
-"""What an agent's own session record says, as a second witness beside its screen.
+"""An agent's own session record as a second witness beside its screen.
 
-A record can only veto rest and prove that a text was submitted. It never makes anything be typed.
+A record can veto rest and prove that a text was submitted. It never causes typing.
 """
 
 from __future__ import annotations
@@ -18,15 +18,15 @@ from cafleet.panes.processes import environment_of, folder_of
 from cafleet.records import CodingAgent, ScreenState
 from cafleet.screens import Process
 
-# A record that shows a turn counts for so long after it and a screen at rest have both stood still.
-# A turn that was cut off by a crash stays open in its record for ever.
+# A record of a running turn is ignored once it and a screen at rest have not changed for this long.
+# A turn that a crash has cut off stays open in its record for ever.
 STALE_SECONDS = 120.0
 
 _VETOES = {Activity.WORKING: ScreenState.WORKING, Activity.WAITING: ScreenState.AWAITING}
 
 
 class _Standstill(msgspec.Struct, frozen=True, kw_only=True):
-    """A screen and a record that have not changed since a moment of the monotonic clock."""
+    """A screen and a record that have not changed ``since`` a moment of the monotonic clock."""
 
     screen: str
     record: tuple[int, int]
@@ -36,8 +36,8 @@ class _Standstill(msgspec.Struct, frozen=True, kw_only=True):
 class SessionWitness:
     """Asks the records of the agents whose processes can be seen in their panes.
 
-    Claude Code names its session in a file under its process id, and Codex holds its rollout open.
-    opencode tells neither, so nothing is known of it here.
+    Claude Code names its session in a file for its process id. Codex holds its rollout open. opencode does
+    neither, so it has no such witness.
     """
 
     def __init__(self, *, clock: Callable[[], float] = time.monotonic) -> None:

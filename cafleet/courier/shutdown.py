@@ -1,4 +1,4 @@
-"""Ending work on panes from another thread: at once, but for what is being typed."""
+"""End work on panes from another thread: at once, except for what is being typed."""
 
 from __future__ import annotations
 
@@ -10,12 +10,12 @@ from cafleet.errors import CafleetError
 
 
 class ShutdownError(CafleetError):
-    """The courier ends, so nothing more is begun. Never shown."""
+    """The courier ends, so nothing more begins. Never shown to users."""
 
 
 class Shutdown:
-    """Shared by all threads that touch panes. Those that look are let go in the middle of it; a text
-    that was begun gets time for its Enter and its proof."""
+    """Shared by all threads that touch panes. A look is cut short. A text that was begun gets time for its
+    Enter and its proof."""
 
     def __init__(self) -> None:
         self._changed = threading.Condition()
@@ -23,10 +23,10 @@ class Shutdown:
         self._typing = 0
 
     def rest(self, seconds: float) -> None:
-        """Sleep where nothing has been typed yet.
+        """Sleep while nothing is being typed.
 
         Raises:
-            ShutdownError: it was ended meanwhile.
+            ShutdownError: the courier ends.
         """
         with self._changed:
             self._changed.wait_for(lambda: self._halted, seconds)
@@ -34,10 +34,10 @@ class Shutdown:
 
     @contextmanager
     def typing(self) -> Iterator[None]:
-        """For as long as the block lasts, the end waits for it.
+        """Let the shutdown wait for the end of the block.
 
         Raises:
-            ShutdownError: it was ended before.
+            ShutdownError: the courier ends already.
         """
         with self._changed:
             self._refuse_if_halted()
@@ -54,7 +54,7 @@ class Shutdown:
             raise ShutdownError("the courier ends; run it again")
 
     def end(self, seconds: float) -> None:
-        """Let nothing more begin, and wait so long at most for what is being typed."""
+        """Let nothing more begin. Wait at most so many seconds for what is being typed."""
         with self._changed:
             self._halted = True
             self._changed.notify_all()

@@ -1,4 +1,4 @@
-"""Starting a fleet's courier in the background, where none runs."""
+"""Start a fleet's courier in the background if none runs."""
 
 from __future__ import annotations
 
@@ -19,18 +19,18 @@ from cafleet.records import Placement
 from cafleet.store import Connection
 
 CLAIM_SECONDS = 5.0
-# How a courier is run that nobody has asked for.
+# The options of a courier that nobody has asked for.
 UNASKED = ("--unless-stopped",)
 _LOOK_SECONDS = 0.05
-# The log starts anew beyond this size; it is for the person who asks why a courier has ended.
+# Beyond this size the log starts anew. It tells a person why a courier has ended.
 _LOG_BYTES = 1_000_000
 
 
 def ensure_running(conn: Connection, *, database: str, fleet_id: int) -> bool:
-    """Start the fleet's courier if none runs; whether one runs then, or is being started by another.
+    """Start the fleet's courier if none runs. Returns whether one runs now, or another process starts one.
 
-    A courier that was stopped stays stopped. Nothing is started from where the fleet's multiplexer
-    cannot be reached, such as an agent's sandbox, or where the courier would end with the sandbox.
+    A stopped courier stays stopped. Nothing is started where the multiplexer cannot be reached, or where
+    the courier would end with an agent's sandbox.
     """
     if is_running(conn, database=database, fleet_id=fleet_id):
         return True
@@ -41,7 +41,7 @@ def ensure_running(conn: Connection, *, database: str, fleet_id: int) -> bool:
         if not require_server(conn, fleet_id=fleet_id).is_in_sight():
             return False
         starting = ProcessLock(f"{database}.start-{fleet_id}.lock")
-        # Of many senders at once one starts it.
+        # Of many senders at the same time one starts it.
         if not starting.acquire():
             return True
         try:
@@ -53,7 +53,7 @@ def ensure_running(conn: Connection, *, database: str, fleet_id: int) -> bool:
 
 
 def require_server(conn: Connection, *, fleet_id: int) -> Multiplexer:
-    """The multiplexer server of the fleet; raises MultiplexerError unless it answers."""
+    """The multiplexer server of the fleet. Raises MultiplexerError unless it answers."""
     placement = _placement(conn, fleet_id)
     if placement is None:
         raise MultiplexerError(
@@ -66,7 +66,7 @@ def require_server(conn: Connection, *, fleet_id: int) -> Multiplexer:
 
 
 def is_server_listening(conn: Connection, *, fleet_id: int) -> bool:
-    """The same, found by the server's socket alone."""
+    """Whether the fleet's server listens at its socket. Asks the server nothing."""
     placement = _placement(conn, fleet_id)
     if placement is None:
         return False
@@ -89,9 +89,10 @@ def _placement(conn: Connection, fleet_id: int) -> Placement | None:
 def start(
     conn: Connection, *, database: str, fleet_id: int, options: Sequence[str] = UNASKED
 ) -> int | None:
-    """Start a courier that outlives this process, and wait up to 5 s until a live one has claimed the
-    fleet; its process id, or ``None``. ``options`` are those of `monitor run`; by default a courier that
-    was stopped stays stopped.
+    """Start a courier that outlives this process, and wait at most 5 s until one has claimed the fleet.
+
+    Returns its process id, or ``None``. ``options`` are those of `monitor run`. By default a stopped
+    courier stays stopped.
 
     Raises:
         CafleetError: the program or its log cannot be opened.
@@ -138,7 +139,7 @@ def _spawn(
 
 
 def _environment(database: str) -> dict[str, str]:
-    """Of the member that sends, nothing is left: the courier acts for nobody."""
+    """The environment without the variables of the sending member: the courier acts for no member."""
     kept = {name: text for name, text in os.environ.items() if name not in settings.IDENTITY}
     return {**kept, settings.DATABASE_URL: settings.database_url(database)}
 

@@ -1,8 +1,8 @@
-"""Typing into panes at rest, and proving it: paste, look, Enter, look.
+"""Type into panes at rest and prove it: paste, look, Enter, look.
 
-Enter is pressed only after a look that shows our text and nothing else in the composer, so it
-never answers a question and never sends another's draft. What no look proves is *unsure*, and is
-never typed again; the text gets its Enter when a later look shows it alone in the composer.
+Enter is pressed only after a look that shows our text and nothing else in the composer. So it never
+answers a question and never sends another's draft. A text that no look proves is *unsure*. It is never
+typed again, and gets its Enter if a later look shows it alone in the composer.
 """
 
 from __future__ import annotations
@@ -22,15 +22,15 @@ from cafleet.panes import Multiplexer
 from cafleet.records import ScreenState, Typing, TypingKind, TypingState
 from cafleet.screens import Look, Picture, Process, digest, is_same_size
 
-# With no gap an agent takes the Enter for a part of the paste (measured on the real ones).
+# Without this gap agents take the Enter for a part of the paste (measured).
 PASTE_SECONDS = 1.0
 LOOK_SECONDS = 0.25
-# A text that stays in the composer for so long after an Enter needs another one.
+# A text that stays in the composer this long after an Enter gets another one.
 RETRY_SECONDS = 1.5
 # How long an agent may take to show what became of the text.
 PROOF_SECONDS = 6.0
-# And how long while it shows an empty composer: on a busy machine, opencode shows a paste seconds
-# late, and a turn seconds after it has emptied its composer. To give up early leaves a draft behind.
+# The same while the composer is empty. On a busy machine opencode shows a paste seconds late, and a turn
+# seconds after it has emptied its composer. To give up early would leave a draft behind.
 SLOW_SECONDS = 20.0
 ENTERS = 3
 ON_RECORD = "session record"
@@ -38,7 +38,7 @@ ON_RECORD = "session record"
 
 
 class Fate(StrEnum):
-    """How the typing into one pane has ended."""
+    """How the typing into a pane has ended."""
 
     SUBMITTED = "submitted"
     UNSURE = "unsure"
@@ -46,10 +46,10 @@ class Fate(StrEnum):
 
 
 class Outcome(msgspec.Struct, frozen=True, kw_only=True):
-    """``refused`` means that not a byte was typed; ``gone`` then, that the pane is not there.
+    """The result for one pane. With ``refused`` not a byte was typed; ``gone`` says that there is no pane.
 
-    ``screen`` is what the look has shown that decided, if there was one. ``picture`` is the digest
-    of what was seen last, where an unsure text may still stand in the pane.
+    ``screen`` is the state that the deciding look has shown, if there was a look. ``picture`` is the digest
+    of the last picture if an unsure text may still stand in the pane.
     """
 
     fate: Fate
@@ -60,11 +60,11 @@ class Outcome(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Draft(msgspec.Struct, frozen=True, kw_only=True):
-    """A text for one pane, as it is on record.
+    """A text for one pane that is on record.
 
-    ``fresh`` says that it was pasted just now into an empty composer; otherwise it was left by a
-    process that may not even have come to the paste, or was given up as unsure. ``processes`` are
-    those that were seen at rest in the pane.
+    ``fresh`` says that this process has just pasted it into an empty composer. Otherwise an earlier process
+    has left it, perhaps before the paste, or it was given up as unsure. ``processes`` are those that were
+    seen at rest in the pane.
     """
 
     target: Target
@@ -78,8 +78,8 @@ class Draft(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Outlook(StrEnum):
-    """How it goes on with a text that may stand in a pane: it can be settled now, nothing else may
-    be typed until it is, or it tells nothing of the pane."""
+    """What to do with a text that may stand in a pane: settle it now, type nothing else until it is settled,
+    or ignore it."""
 
     PURSUE = "pursue"
     HOLD = "hold"
@@ -87,10 +87,10 @@ class Outlook(StrEnum):
 
 
 def outlook(draft: Draft, observation: Observation, *, retry: bool) -> Outlook:
-    """How it goes on with a text that was left in a pane, as one look shows it.
+    """Decide by one look what to do with a text that was left in a pane.
 
-    An unsure one is taken up again when the picture has changed since, the cursor aside; a pane
-    whose size has changed tells nothing. ``retry`` says that an Enter may be tried without that.
+    An unsure text is taken up again when the picture has changed, apart from the cursor. A change of the
+    pane's size does not count. ``retry`` allows an Enter without a change.
     """
     attempt = _Attempt(draft)
     look, typing = observation.look, draft.typing
@@ -114,7 +114,7 @@ def outlook(draft: Draft, observation: Observation, *, retry: bool) -> Outlook:
 
 
 def is_unchanged(typing: Typing, picture: Picture) -> bool:
-    """Whether nothing shows that the agent has drawn anything since the text became unsure."""
+    """Whether the agent has drawn nothing since the text became unsure, as far as can be seen."""
     before, now = typing.picture or "", digest(picture)
     return before == now or not is_same_size(before, now)
 
@@ -124,12 +124,12 @@ def _is_empty(look: Look) -> bool:
 
 
 class _Attempt:
-    """A draft on its way."""
+    """A draft that is being submitted."""
 
     def __init__(self, draft: Draft) -> None:
         self.draft = draft
         self.typing = draft.typing
-        # Those of this attempt; the row has the earlier ones.
+        # The Enters of this attempt. The row counts the earlier ones.
         self.pressed = 0
         self.limit = 1 if self.typing.state is TypingState.UNSURE else ENTERS
         self.waited = 0.0
@@ -141,7 +141,7 @@ class _Attempt:
         self.outcome: Outcome | None = None
 
     def judge(self, observation: Observation) -> bool:
-        """Take in what a look shows; whether Enter is to be pressed now."""
+        """Judge a look. Returns whether to press Enter now."""
         look = observation.look
         self._compare(observation)
         if look.state in {ScreenState.GONE, ScreenState.SHELL}:
@@ -167,7 +167,7 @@ class _Attempt:
         self.picture = now
 
     def was_never_pasted(self, observation: Observation) -> bool:
-        """Whether the pane shows that the process has died before the paste, which may be certain."""
+        """Whether the pane proves that the earlier process died before the paste."""
         pasted = None if observation.picture is None else observation.picture.last_paste
         return pasted is not None and bool(self.typing.token) and pasted != self.typing.token
 
@@ -179,7 +179,7 @@ class _Attempt:
         agent = self.draft.target.agent
         if holds_only(look, text, agent, folded=self.draft.fresh):
             return True
-        # A paste that an agent shows folded may be another's by now.
+        # A folded paste in the composer may be somebody else's by now.
         return (
             self.typing.state is TypingState.TYPED
             and self._was_pasted(observation)
@@ -195,7 +195,7 @@ class _Attempt:
     def _give_up_if_late(self, observation: Observation) -> None:
         look = observation.look
         if look.composer and not self.shown:
-            # What has just begun to show gets its time, however late that is.
+            # A text that has just appeared gets its time, however late that is.
             self.shown, self.waited = True, 0.0
         empty = _is_empty(look)
         if self.waited < (SLOW_SECONDS if empty and self.draft.fresh else PROOF_SECONDS):
@@ -205,8 +205,7 @@ class _Attempt:
         elif not empty:
             self._end(look, Fate.UNSURE, f"{look.state}: {look.cue}")
         elif self.moved is None or self.moved >= PROOF_SECONDS:
-            # An agent that draws, and has shown the text before or has had the time for it, is not
-            # going to show it any more.
+            # The agent draws, and has shown the text or had the time for it. It will not show it again.
             gone = self.drafted is not None or self.moved is not None
             missing = "the composer is empty and the text is not on the screen"
             self._end(look, Fate.UNSURE, missing, stands=not gone)
@@ -218,7 +217,7 @@ class _Attempt:
 
     def _is_enter_due(self, look: Look) -> bool:
         again = bool(self.typing.enters + self.pressed)
-        # An agent that works may take it for its queue once; more would go into the turn.
+        # A working agent may take it into its queue once. More Enters would go into the turn.
         if self.pressed < self.limit and not (again and look.state is not ScreenState.DRAFT):
             return not again or self.waited >= RETRY_SECONDS
         if self.waited >= PROOF_SECONDS:
@@ -228,7 +227,7 @@ class _Attempt:
         return False
 
     def proof(self, look: Look) -> str | None:
-        """What shows that the text was submitted, if anything does."""
+        """The evidence that the text was submitted, if there is any."""
         match look.state:
             case _ if look.composer:
                 return None
@@ -237,15 +236,15 @@ class _Attempt:
             case ScreenState.WORKING if self.pressed:
                 return "the composer is empty and the agent works"
             case ScreenState.AWAITING if self._was_entered() and self._has_marker(look):
-                # The agent has read it, and asks already.
+                # The agent has read it and asks already.
                 return "a question is open, the text is in the transcript"
             case ScreenState.REST | ScreenState.AWAITING if self._has_taken_command():
                 return "the composer has held the command, and has not since the Enter"
         return None
 
     def _has_taken_command(self) -> bool:
-        """Whether a command of the agent's own has left the composer after its Enter. Some clear the
-        screen or open a menu, and leave nothing in the transcript."""
+        """Whether an agent's own command has left the composer after its Enter. Some clear the screen
+        or open a menu, and leave nothing in the transcript."""
         is_command = self.typing.kind is TypingKind.PROMPT and self.typing.text.startswith("/")
         return is_command and self.pressed > 0 and self.drafted is not None
 
@@ -271,7 +270,7 @@ class _Attempt:
         self.waited = 0.0
 
     def wait(self, seconds: float) -> None:
-        """So much time has gone by since the last look."""
+        """Count the seconds since the last look."""
         self.waited += seconds
         if self.moved is not None:
             self.moved += seconds
@@ -288,8 +287,8 @@ class _Attempt:
 
 
 def _fits(placeholder: str, text: str) -> bool:
-    """Whether the placeholder of a folded paste can be that of ``text``: agents count its line
-    breaks, its lines or its characters, and name that number last."""
+    """Whether the placeholder of a folded paste can stand for ``text``. Agents count its line breaks, lines
+    or characters, and put that number last."""
     numbers = re.findall("[0-9]+", placeholder)
     breaks = text.count("\n")
     return bool(numbers) and int(numbers[-1]) in {breaks, breaks + 1, len(text)}
@@ -302,10 +301,10 @@ def type_and_submit(
     entering: Callable[[list[Draft]], None],
     sleep: Callable[[float], None] = time.sleep,
 ) -> Iterator[dict[str, Outcome]]:
-    """Type each draft into its pane, side by side; the outcomes by pane, those of one look
-    together and as soon as they are known. ``entering`` is told of each Enter before it.
+    """Type the drafts into their panes side by side. Yields outcomes by pane, those of one look together, as
+    soon as they are known. ``entering`` is called before each Enter.
 
-    The caller holds the panes' locks, has just found them at rest, and has noted the texts.
+    The caller holds the panes' locks, has just seen them at rest, and has noted the texts.
     """
     typed = {draft.target.pane: draft.typing for draft in drafts}
     failed = mux.paste(
@@ -334,7 +333,7 @@ def submit(
     entering: Callable[[list[Draft]], None],
     sleep: Callable[[float], None] = time.sleep,
 ) -> Iterator[dict[str, Outcome]]:
-    """Press Enter on drafts that were pasted, each as often as the looks call for it."""
+    """Press Enter on drafts that were pasted, as often as the looks ask for it."""
     going = [_Attempt(draft) for draft in drafts]
     while going:
         began = time.monotonic()
@@ -343,7 +342,7 @@ def submit(
         ready = [each for each in going if each.judge(seen[each.draft.target.pane])]
         if ready:
             entering([each.draft for each in ready])
-            # A failure to press shows as text that stays; the next look decides.
+            # If Enter could not be pressed, the text stays. The next look decides.
             mux.enter([each.draft.target.pane for each in ready])
             for each in ready:
                 each.entered()
@@ -354,6 +353,6 @@ def submit(
         if going:
             sleep(LOOK_SECONDS)
         for each in going:
-            # A server that hangs takes seconds to say so, and others wait for the panes.
+            # A call to a server that hangs takes seconds, and others wait for the panes.
             unreachable = seen[each.draft.target.pane].unreachable
             each.wait(LOOK_SECONDS + (took if unreachable else 0.0))

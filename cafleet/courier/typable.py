@@ -1,4 +1,4 @@
-"""Text in a form that every terminal shows as it was typed."""
+"""Text in a form that every terminal shows unchanged."""
 
 from __future__ import annotations
 
@@ -22,11 +22,11 @@ _JAMO = (range(0x1160, 0x1200), range(0xD7B0, 0xD7FC))
 
 
 def typable(text: str, limit: int | None = None) -> str:
-    """``text`` without what a terminal would not show, composed (NFC) as Claude Code passes it on.
+    """Make ``text`` fit for every terminal, composed (NFC) as Claude Code passes it on.
 
-    Hidden characters, unassigned ones, and those for which a cell has no room are spelled out. A joined
-    emoji or syllable that is too long for a cell is written as its parts, without the joiners.
-    With ``limit``, what would exceed so many characters is cut at a cell's end, and an ellipsis added.
+    Hidden characters, unassigned ones, and those that a cell cannot hold are spelled out. A joined emoji or
+    syllable that is too long for a cell becomes its parts without joiners. With ``limit`` the text is cut
+    to so many characters, at the end of a cell, and an ellipsis is added.
     """
     if text.isascii() and text.isprintable():
         pieces = [text] if limit is None else list(text)
@@ -48,7 +48,7 @@ def typable(text: str, limit: int | None = None) -> str:
 
 
 def _clusters(text: str) -> Iterator[str]:
-    """The parts of ``text`` that some terminal may put into one cell, in their order."""
+    """The parts of ``text`` that a terminal may put into one cell each, in order."""
     cluster = ""
     for character in text:
         if cluster and not _extends(cluster, character):
@@ -74,7 +74,7 @@ def _extends(cluster: str, character: str) -> bool:
 
 
 def _held(cluster: str) -> Iterator[str]:
-    """A cluster as clusters that each fit into a cell, and as spelled characters."""
+    """Split a cluster into clusters that fit into a cell, and spelled characters."""
     start = 0
     while start < len(cluster) and _is_alone(cluster[start]):
         yield escaped(cluster[start])
@@ -90,7 +90,7 @@ def _held(cluster: str) -> Iterator[str]:
 
 
 def _is_alone(character: str) -> bool:
-    """Whether a character at the beginning of a cluster would not be drawn in a cell of its own.
+    """Whether no cell of its own is drawn for a character that begins a cluster.
 
     A mark without a letter joins what stands before, and few terminals draw unassigned characters. Of
     pictures there are new ones every year, which a terminal may know before this Python does.
@@ -100,7 +100,7 @@ def _is_alone(character: str) -> bool:
 
 
 def _count_held(part: str) -> int:
-    """How many characters of ``part`` a cell has room for."""
+    """How many characters of ``part`` fit into a cell."""
     size = 0
     for at, character in enumerate(part):
         size += len(character.encode())

@@ -1,4 +1,4 @@
-"""Waiting for what becomes of messages, and for messages to come."""
+"""Wait for the deliveries of messages, and for new messages."""
 
 from __future__ import annotations
 
@@ -23,16 +23,16 @@ from cafleet.records import (
 from cafleet.store import Connection
 from cafleet.store.connection import data_version
 
-# How often the database is asked whether it has changed; no lock is held meanwhile.
+# How often to check whether the database has changed. No lock is held meanwhile.
 LOOK_SECONDS = 0.1
-# A wait may be asked to last longer than any clock can count.
+# The longest wait, since a caller may ask for more than a clock can count.
 _LONGEST_SECONDS = 10 * 365 * 86_400
-# Between the name of the database and what makes the lock file of a wait its own.
+# Stands in the name of a wait's lock file between the database's name and a random part.
 _LOCK_INFIX = ".wait-"
 
 
 class WaitError(CafleetError):
-    """What was waited for has not come, or can come no more."""
+    """The wait has failed: its time is over, or the awaited can no longer come."""
 
 
 def wait_for_state(
@@ -44,12 +44,12 @@ def wait_for_state(
     wanted: WaitState,
     seconds: int,
 ) -> None:
-    """Wait until all of some deliveries have come so far.
+    """Wait until all of some deliveries have reached a state.
 
     Raises:
-        WaitError: the time is over, or one of them can no longer come so far; says its state.
-        UnknownIdError: the waiter leaves meanwhile.
-        RefusedError: a recipient waits for the waiter already.
+        WaitError: the time is over, or a delivery can no longer reach the state. Says its present state.
+        UnknownIdError: the waiting member leaves meanwhile.
+        RefusedError: a recipient waits for the waiting member already.
     """
     awaited = []
     if wanted is not WaitState.SUBMITTED:
@@ -85,8 +85,8 @@ def wait_for_message(
     from_member_id: int | None,
     seconds: int,
 ) -> Sequence[MessageRecord]:
-    """Wait until a member has un-acknowledged deliveries, from one sender if that is given; they.
-    Marks nothing.
+    """Wait until a member has un-acknowledged deliveries, and return them. A sender may be given. Marks
+    nothing.
 
     Raises:
         UnknownIdError: there is no such active member or sender, or one of them leaves meanwhile.
@@ -135,7 +135,7 @@ def _waiting(
     *,
     register: bool,
 ) -> Iterator[None]:
-    """Have the wait on record while it lasts, unless it is for nobody."""
+    """Keep the wait on record while it lasts, if it is a member's."""
     if not register:
         yield
         return
@@ -156,7 +156,7 @@ def _waiting(
         try:
             yield
         finally:
-            # A row that stays is worth nothing without its lock.
+            # A row that stays means nothing without its lock.
             with suppress(DatabaseError):
                 waits.end(conn, wait_ids=wait_ids)
     finally:
@@ -165,7 +165,7 @@ def _waiting(
 
 
 def _is_alive(database: str, path: str) -> bool:
-    """Whether another wait's process lives; the file that a dead one has left is removed."""
+    """Whether the process of another wait lives. Removes the lock file of a dead one."""
     if is_held(path):
         return True
     if path.startswith(f"{database}{_LOCK_INFIX}"):
@@ -174,13 +174,13 @@ def _is_alive(database: str, path: str) -> bool:
 
 
 def _remove(path: str) -> None:
-    # What cannot be removed is an empty file that nobody looks at.
+    # A file that cannot be removed is empty, and nobody reads it.
     with suppress(OSError):
         os.unlink(path)
 
 
 def _wait(conn: Connection, met: Callable[[], bool], seconds: int) -> bool:
-    """Ask at every change of the database, until the time is over."""
+    """Ask at every change of the database until the time is over."""
     ends = time.monotonic() + min(seconds, _LONGEST_SECONDS)
     version = data_version(conn)
     if met():

@@ -1,4 +1,4 @@
-"""Waking the monitor: one line about every member, typed when the monitor rests."""
+"""Wake the monitor: type one line about all members when the monitor rests."""
 
 from __future__ import annotations
 
@@ -54,11 +54,11 @@ class Waker:
         self._witness = witness or SessionWitness()
 
     def wake(self, conn: Connection) -> tuple[int, int] | None:
-        """Wake the active monitor if it rests: its id, and of how many members it was told.
+        """Wake the active monitor if it rests. Returns its id and the number of members in the wake.
 
-        ``None`` if no wake was seen to land. One that nothing proves is on record as a try, and why
-        one waits is on record too. A wake that was left half typed is settled first; the next is
-        for another time.
+        Returns ``None`` if no wake was seen to land. An unproven wake is recorded as an attempt, and so is
+        the reason why one waits. A wake that was left half typed is settled first; then no other is typed
+        this time.
 
         Raises:
             MultiplexerError: the monitor's pane could not be locked.
@@ -114,7 +114,7 @@ class Waker:
         intent: typings.Intent,
         observation: Observation,
     ) -> bool:
-        """Type a wake; whether it landed."""
+        """Type a wake. Returns whether it landed."""
         typing = typings.begin(conn, intent, now=self._now())
         if typing is None:
             self._wait(conn, PANE_LOCKED)
@@ -136,7 +136,7 @@ class Waker:
         monitor.note_wake_waits(conn, fleet_id=self._fleet_id, reason=reason)
 
     def _skip(self, conn: Connection, target: Target, observation: Observation) -> None:
-        """Keep the look for the roster; one that no wake will ever reach is told of."""
+        """Record the look for the roster. Report a monitor that no wake can reach."""
         state = observation.look.state
         self._remember(conn, target, state)
         self._wait(conn, observation.reason)
@@ -154,7 +154,7 @@ class Waker:
     def _watch(
         self, conn: Connection, active: Sequence[MemberRecord], database_id: str
     ) -> tuple[list[Watched], Watched | None]:
-        """The placed ordinary members and the Director, as one picture of all panes shows them."""
+        """The ordinary members with a placement and the Director, from one picture of all their panes."""
         seen, since = self._look(conn, active, database_id)
         shown = {
             member.member_id: self._watched(
@@ -175,7 +175,7 @@ class Waker:
     def _look(
         self, conn: Connection, active: Sequence[MemberRecord], database_id: str
     ) -> tuple[dict[int, Observation], dict[int, str]]:
-        """What the members' panes show, and since when; by member id."""
+        """By member id, what the pane shows and since when."""
         targets = [target_of(member, database_id) for member in active]
         seen: dict[int, Observation] = {}
         for here in by_server([target for target in targets if target is not None]):
@@ -203,5 +203,5 @@ class Waker:
 
 
 def _is_watched(member: MemberRecord) -> bool:
-    """Whether the monitor is to check the member: an ordinary one that has a placement."""
+    """Whether the monitor checks the member: an ordinary member with a placement."""
     return member.kind is MemberKind.MEMBER and member.placement is not None
