@@ -14,9 +14,9 @@ from __future__ import annotations
 from cafleet.agents.cells import Row, parse
 from cafleet.agents.composer import STATUS_ROWS, Composer, find, is_choice
 from cafleet.agents.cues import USER_FILE, Cues, current_cues
-from cafleet.agents.patterns import fits, found
+from cafleet.agents.patterns import found
 from cafleet.agents.presence import is_shell, may_run, of_agent, only_shells
-from cafleet.agents.surroundings import Surroundings, is_spinner, read
+from cafleet.agents.surroundings import Surroundings, is_spinner, read, without_settings
 from cafleet.records import CodingAgent, ScreenState
 from cafleet.screens import Look, Picture, Process
 
@@ -98,7 +98,7 @@ def _inside(picture: Picture, agent: CodingAgent, cues: Cues) -> Look:
     composer = find(rows, picture, cues)
     if composer is not None and not _in_use(rows, composer, picture, cues):
         composer = None
-    asking = rows if composer is None else _telling(rows[composer.below :], cues)
+    asking = rows if composer is None else _telling(rows[composer.below :], picture.columns, cues)
     if asked := _question(asking, cues):
         above = _above_choice(rows, cues) if composer is None else _transcript(rows, composer, cues)
         return Look(state=ScreenState.AWAITING, cue=asked, transcript=above)
@@ -189,9 +189,10 @@ def _in_use(rows: list[Row], composer: Composer, picture: Picture, cues: Cues) -
     return picture.cursor_y >= end and len(below) <= STATUS_ROWS + 1
 
 
-def _telling(rows: list[Row], cues: Cues) -> list[Row]:
+def _telling(rows: list[Row], columns: int, cues: Cues) -> list[Row]:
     """Those of the rows that hold no words of the user's, such as the title of the session."""
-    return [row for row in rows if is_choice(row, cues) or not fits(row.text, cues.status)]
+    telling = without_settings([row.text for row in rows if row.text], columns, cues)
+    return [row for row in rows if is_choice(row, cues) or row.text in telling]
 
 
 def _question(rows: list[Row], cues: Cues) -> str | None:

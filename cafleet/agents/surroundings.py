@@ -34,6 +34,8 @@ _DIALOG = re.compile(r"\S\s{3,}esc(?:\s{2,}|$)")
 _MARGIN = 2
 # So many lines of a transcript's end are told where they are not known.
 _QUOTED = 3
+# The columns that Codex leaves free at the right of its status.
+_RIGHT_MARGIN = 2
 
 
 class Surroundings(msgspec.Struct, frozen=True, kw_only=True):
@@ -54,8 +56,7 @@ def read(rows: list[Row], composer: Composer, columns: int, cues: Cues) -> Surro
     """Read what stands around the composer in a pane that is so many ``columns`` wide."""
     edge = columns if composer.right is None else composer.right
     below = _below(rows, composer)
-    # A line of the agent's own settings may hold any words, such as the title of the session.
-    telling = _unwrapped([text for text in below if not fits(text, cues.status)], edge, cues)
+    telling = _unwrapped(without_settings(below, edge, cues), edge, cues)
     unknown = {text: _unknown_items(text, edge, cues) for text in telling}
     end = _end(rows, composer, edge, cues)
     is_over = _is_over(rows, composer, end, telling, cues)
@@ -70,6 +71,30 @@ def read(rows: list[Row], composer: Composer, columns: int, cues: Cues) -> Surro
         missing=_missing(below, is_over, end),
         starting=bool(below) and all(fits(text, cues.starting) for text in below),
     )
+
+
+def without_settings(lines: list[str], edge: int, cues: Cues) -> list[str]:
+    """The lines below a composer without that of the agent's own settings.
+
+    That line may hold any words, such as the title of the session. A long title wraps onto the next
+    row: the first word there had no room left before the ``edge``.
+    """
+    telling: list[str] = []
+    before = ""
+    for line in lines:
+        wraps = before and len(f"{before} {line.split()[0]}") > edge - _RIGHT_MARGIN
+        if fits(line, cues.status) or (wraps and _may_be_title(line, edge, cues)):
+            before = line
+        else:
+            before = ""
+            telling.append(line)
+    return telling
+
+
+def _may_be_title(line: str, edge: int, cues: Cues) -> bool:
+    """Whether a line may be the rest of a title: it says nothing that the agent itself says."""
+    own = (*cues.working, *cues.elsewhere, *cues.hints)
+    return bool(_unknown_items(line, edge, cues)) and not found(own, line)
 
 
 def _unwrapped(lines: list[str], edge: int, cues: Cues) -> list[str]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import tempfile
+import textwrap
 from typing import Any
 
 import pytest
@@ -319,6 +320,25 @@ def test_keys_that_opencode_shows_at_work_too_are_no_rest() -> None:
     lines = [*composer("opencode")[:-1], "   tab agents  ctrl+p commands"]
     seen = look("opencode", f"{BAR}  do it", "", "     Well.", "", *lines)
     assert seen.state == ScreenState.UNKNOWN, seen.cue
+
+
+TITLE = "Write a script that asks [y/n] twice, then says what was found where and why that matters"
+
+
+@pytest.mark.parametrize("columns", range(60, 132, 3))
+@pytest.mark.parametrize("above", ["", "• Working (2m 03s • esc to interrupt)"])
+def test_a_title_of_codex_that_wraps_is_no_line_of_its_own(columns: int, above: str) -> None:
+    status = textwrap.wrap(
+        f"gpt-5 default · /home/u/work · {TITLE}",
+        columns - 2,
+        initial_indent="  ",
+        subsequent_indent="  ",
+    )
+    frame = composer("codex")[:-1]
+    hint = "  ← for agents · ? for shortcuts"
+    end = [above] if above else [FINISHED["codex"]]
+    seen = look("codex", "› do it", "", *end, "", *frame, *status, hint, columns=columns)
+    assert seen.state == ("working" if above else "rest"), seen.cue
 
 
 STATUS_LINES = [
