@@ -1,4 +1,4 @@
-"""What the generated functions call: run a named query, decode what it returns."""
+"""The functions that generated queries call: run a named query and decode its result."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def many(
     try:
         decoded: list[RowType] = msgspec.convert(found, list.__class_getitem__(row))
     except msgspec.ValidationError:
-        # One by one, the first that is wrong is told apart.
+        # Decoded one by one, the first damaged row can be named.
         return [_decode(stored, row) for stored in found]
     return decoded
 
@@ -47,7 +47,7 @@ def each(
     row: type[RowType],
     values: Parameters | None = None,
 ) -> tuple[list[RowType], list[tuple[dict[str, Any], str]]]:
-    """The sound rows of a query, and each damaged one as it is stored with what is wrong with it.
+    """The sound rows of a query, and each damaged row as it is stored, with a sentence about the damage.
 
     Raises:
         DatabaseError: SQLite could not run the query.
@@ -87,7 +87,7 @@ def scalar(
 
 
 def change(conn: sqlite3.Connection, namespace: str, name: str, values: Parameters) -> int:
-    """Run a query that writes; the number of rows it changed."""
+    """Run a query that writes. Returns the number of changed rows."""
     changed: int = _run(conn, namespace, name, values)
     return changed
 
@@ -122,7 +122,7 @@ def _report_undecodable(
         found = called(conn, **values)
     for stored in found if isinstance(found, list) else [found]:
         _refuse_undecodable(row, stored)
-        # A row before that one may be damaged otherwise, and the first is to be named.
+        # An earlier row may be damaged in another way, and the first damage is named.
         _decode(stored, row)
 
 
@@ -148,7 +148,7 @@ def _decode(stored: Sequence[Any], row: type[RowType]) -> RowType:
     except msgspec.ValidationError as wrong:
         where = _WHERE.search(str(wrong))
         if where is None:
-            # A column too many or too few is a fault of the program, not of the data.
+            # A missing or additional column is a fault of the program, not of the data.
             raise
         raise _integrity_error(row, stored, int(where[1])) from None
 

@@ -1,4 +1,4 @@
-"""Taking over a database of the published program: a copy of it as it was, then our ledger."""
+"""Take over a database of the published program: copy it, then fill our ledger."""
 
 from __future__ import annotations
 
@@ -13,12 +13,11 @@ from cafleet.store.untouched import COMPANIONS
 
 
 def begin_copy(path: str, version: int, now: datetime) -> None:
-    """Copy the database at ``path`` as it was last committed, under a name that says that its
-    adoption is not over. What an adoption that was cut off has left there is written anew.
+    """Copy the last committed state of the database at ``path``, under the name of an unfinished adoption.
+    The copy of an interrupted adoption is overwritten.
 
     Raises:
-        DatabaseError: the copy cannot be written, or the name that it is to have is taken; none is
-            left.
+        DatabaseError: the copy cannot be written, or its final name is taken. No copy is left.
     """
     begun, copy = _begun(path), _lasting(path, version, now)
     if os.path.lexists(copy):
@@ -43,16 +42,16 @@ def begin_copy(path: str, version: int, now: datetime) -> None:
 
 
 def drop_copy(path: str) -> None:
-    """Remove the copy of an adoption that was given up, with what SQLite kept beside it."""
+    """Remove the copy of an adoption that was given up, and the files that SQLite kept beside it."""
     for end in ("", *COMPANIONS):
         with suppress(FileNotFoundError):
             os.unlink(_begun(path) + end)
 
 
 def finish_copy(path: str, version: int, now: datetime) -> str | None:
-    """Give the copy its lasting name once the database is adopted; its path.
+    """Give the copy its final name once the database is adopted. Returns its path.
 
-    None where there is no copy without one: that of a killed setup gets its name from the next.
+    None if there is no unfinished copy. After a killed setup, the next setup gives the copy its name.
     """
     copy = _lasting(path, version, now)
     try:

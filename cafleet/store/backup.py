@@ -1,4 +1,4 @@
-"""A copy of the database that is consistent while others write, whole or not there at all."""
+"""Copy the database while others write. The copy is consistent and whole, or there is none."""
 
 from __future__ import annotations
 
@@ -17,10 +17,10 @@ from cafleet.store.untouched import COMPANIONS
 
 
 def back_up(conn: sqlite3.Connection, source: str, path: str) -> int:
-    """Copy the database on ``conn``, the file ``source``, to ``path``; how many bytes that are.
+    """Copy the database on ``conn``, the file ``source``, to ``path``. Returns the number of bytes.
 
-    The copy is one moment of the database, made under another name, checked, and named last; it can
-    be read by its owner only. In WAL mode nobody waits for it.
+    The copy is one moment of the database. It is made under another name, checked, and renamed last. Only
+    its owner can read it. In WAL mode nobody waits for it.
 
     Raises:
         RefusedError: there is something at ``path`` already, or it belongs to the database itself.
@@ -29,7 +29,7 @@ def back_up(conn: sqlite3.Connection, source: str, path: str) -> int:
     _refuse_taken(source, path)
     with _temporary(path) as copy:
         with translated(), closing(connect(copy)) as target:
-            # From here on the moment is fixed; to get there is waited for as for any read.
+            # The copied moment is fixed from here on.
             conn.execute("BEGIN")
             try:
                 conn.execute("PRAGMA schema_version").fetchone()
@@ -58,7 +58,7 @@ def _refuse_taken(source: str, path: str) -> None:
 
 @contextmanager
 def _temporary(path: str) -> Iterator[str]:
-    """An empty file beside ``path``, which is gone in the end, and what SQLite kept beside it too."""
+    """An empty file beside ``path``. It is removed in the end, with the files that SQLite kept beside it."""
     copy = os.path.join(os.path.dirname(path), f".cafleet-backup-{token_hex(8)}")
     with _written(path):
         os.close(os.open(copy, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600))
@@ -71,7 +71,7 @@ def _temporary(path: str) -> Iterator[str]:
 
 
 def _flush(copy: str) -> int:
-    """Have the whole copy on the disk; its size."""
+    """Wait until the whole copy is on the disk. Returns its size."""
     with _written(copy), open(copy, "rb") as file:
         os.fsync(file.fileno())
         return os.fstat(file.fileno()).st_size
@@ -80,7 +80,7 @@ def _flush(copy: str) -> int:
 def _publish(copy: str, source: str, path: str) -> None:
     with _written(path):
         try:
-            # Unlike a rename, this takes nobody's place.
+            # Unlike a rename, this replaces no file.
             os.link(copy, path)
         except FileExistsError:
             _refuse_taken(source, path)

@@ -1,4 +1,4 @@
-"""What SQLite's own catalogue says of a database: its tables, and whether one is our ledger."""
+"""What SQLite's catalogue says of a database: its tables, and whether one is our ledger."""
 
 from __future__ import annotations
 
@@ -25,18 +25,18 @@ def table_names(conn: sqlite3.Connection) -> set[str]:
 
 
 def has_ledger(conn: sqlite3.Connection) -> bool:
-    """Whether the database has cafleet's ledger; other programs call a table of theirs the same."""
+    """Whether the database has cafleet's ledger. Other programs have a table of the same name."""
     return (LEDGER, "table") in _tables(conn) and columns(conn, LEDGER) == _LEDGER_COLUMNS
 
 
 def columns(conn: sqlite3.Connection, table: str) -> set[str]:
-    """The columns of a table whose name this program knows; none where there is no such table."""
+    """The columns of a table. Empty if there is no such table."""
     with translated(conn), closing(conn.execute(f"PRAGMA table_info({table})")) as found:
         return {column[1] for column in found}
 
 
 def is_marked(conn: sqlite3.Connection) -> bool:
-    """Whether another program has set its number in the head of the file, before its first table."""
+    """Whether another program has put its number into the header of the file."""
     with translated(conn):
         (application,) = conn.execute("PRAGMA application_id").fetchone()
         (version,) = conn.execute("PRAGMA user_version").fetchone()
@@ -44,7 +44,7 @@ def is_marked(conn: sqlite3.Connection) -> bool:
 
 
 def is_shorter_than_a_page(conn: sqlite3.Connection, path: str) -> bool:
-    """Whether there is something in the file, and less than a database can be."""
+    """Whether the file is not empty, but smaller than any database."""
     with translated(conn):
         (pages,) = conn.execute("PRAGMA page_count").fetchone()
     return pages == 0 and os.path.getsize(path) > 0

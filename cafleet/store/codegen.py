@@ -1,4 +1,4 @@
-"""Writes `cafleet/store/queries.py` and `sql/schema.sql`, or says that they are stale.
+"""Write `cafleet/store/queries.py` and `sql/schema.sql`, or say that they are stale.
 
 Run as ``python -m cafleet.store.codegen [--check]``; in a checkout only.
 """
@@ -46,7 +46,7 @@ SCHEMA_VERSION = {version}
 
 
 def main(arguments: list[str]) -> int:
-    """Write the generated files. With ``--check`` write nothing, and hold the queries to their word.
+    """Write the generated files. With ``--check`` write nothing and check all contracts.
 
     Returns 1 when a header breaks the grammar, and with ``--check`` also when a generated file is
     stale or a query breaks a promise; each fault is a line on stderr.

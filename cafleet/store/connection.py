@@ -20,14 +20,13 @@ OLDEST_SQLITE = (3, 38, 0)
 def connect(path: str, *, create: bool = False, alone: bool = False) -> sqlite3.Connection:
     """Open the database file at ``path``, an absolute path that is taken literally.
 
-    Transactions are begun by hand (:func:`transaction`); foreign keys are enforced, a lock is
-    waited for up to 5 s, and a commit is on the disk when it returns. A file that is made is its
-    owner's alone, and so are those that SQLite makes beside it. ``alone`` keeps all others out of the
-    database, for which no memory has to be shared.
+    Callers begin transactions themselves (:func:`transaction`). Foreign keys are enforced. SQLite waits up
+    to 5 s for a lock. A commit is on the disk when it returns. New files are readable by their owner
+    alone. ``alone`` keeps all others out of the database, so no memory has to be shared.
 
     Raises:
-        DatabaseError: there is no such file and ``create`` is not set, or it is none, or a link that
-            leads nowhere, or it has a second name, or it cannot be reached, or SQLite cannot open it.
+        DatabaseError: there is no such file and ``create`` is not set; it is no regular file; it is a
+            dangling link; it has a second name; it cannot be reached; or SQLite cannot open it.
     """
     if sqlite3.sqlite_version_info < OLDEST_SQLITE:
         raise DatabaseError(
@@ -46,7 +45,7 @@ def connect(path: str, *, create: bool = False, alone: bool = False) -> sqlite3.
         )
         try:
             if alone:
-                # It has to come before whatever reads the file.
+                # This has to be the first statement that reads the file.
                 conn.execute("PRAGMA locking_mode = EXCLUSIVE")
             conn.execute("PRAGMA foreign_keys = ON")
             conn.execute("PRAGMA synchronous = FULL")
@@ -69,7 +68,7 @@ def _make(path: str) -> None:
 
 
 def refuse_what_is_no_file(path: str, *, create: bool) -> None:
-    """Raise DatabaseError if SQLite is not to be given what is at ``path``, as :func:`connect` says."""
+    """Raise DatabaseError if SQLite must not open ``path``, as :func:`connect` says."""
     try:
         found = os.stat(path)
     except (FileNotFoundError, NotADirectoryError):
@@ -103,7 +102,7 @@ def refuse_what_is_no_file(path: str, *, create: bool) -> None:
 
 
 def file_identity(path: str) -> tuple[int, int] | None:
-    """What tells the file at ``path`` from one that takes its place, ``None`` where there is none."""
+    """The identity of the file at ``path``, ``None`` if there is none. A file in its place has another."""
     try:
         status = os.stat(path)
     except OSError:
@@ -112,9 +111,9 @@ def file_identity(path: str) -> tuple[int, int] | None:
 
 
 def forbid_writes(conn: sqlite3.Connection) -> None:
-    """Have SQLite refuse whatever would change the database.
+    """Make SQLite refuse every change of the database.
 
-    References are followed by writes alone, so they are no part of a plan any more.
+    Only writes check references, so plans no longer contain these checks.
     """
     with translated(conn):
         conn.execute("PRAGMA query_only = ON")
@@ -122,7 +121,7 @@ def forbid_writes(conn: sqlite3.Connection) -> None:
 
 
 def data_version(conn: sqlite3.Connection) -> int:
-    """A number that changes when another connection has committed; reading it costs next to nothing.
+    """A number that changes when another connection commits. Reading it costs next to nothing.
 
     Couriers ask for it all day, so it does without the context manager.
     """
@@ -134,7 +133,7 @@ def data_version(conn: sqlite3.Connection) -> int:
 
 
 def sqlite_uri(path: str, options: str) -> str:
-    """The URI by which SQLite opens the file at ``path``, taken literally, with ``options``."""
+    """The URI with ``options`` by which SQLite opens exactly the file at ``path``."""
     # Only these characters mean something in the path of an SQLite URI.
     quoted = path.replace("%", "%25").replace("?", "%3f").replace("#", "%23")
     # The authority is empty, so that a path may begin with two slashes.
@@ -143,13 +142,13 @@ def sqlite_uri(path: str, options: str) -> str:
 
 @contextmanager
 def transaction(conn: sqlite3.Connection) -> Iterator[None]:
-    """One write: all of it is committed, or none of it is there.
+    """One write: all of it is committed, or none of it.
 
-    It begins IMMEDIATE, so that a lock is waited for at the start. A deferred transaction that
-    reads first and writes later fails at once when another has written in between.
+    It begins IMMEDIATE, so it waits for the lock at the start. A deferred transaction that reads first and
+    writes later fails at once if another has written in between.
 
     Raises:
-        DatabaseError: the lock was not to be had in 5 s, or SQLite could not commit.
+        DatabaseError: the lock was not free within 5 s, or SQLite could not commit.
     """
     with ExitStack() as place:
         with translated(conn):
@@ -159,7 +158,7 @@ def transaction(conn: sqlite3.Connection) -> Iterator[None]:
             with translated(conn):
                 conn.execute("COMMIT")
         finally:
-            # SQLite has rolled back by itself after some failures, such as a full disk.
+            # After some failures, such as a full disk, SQLite has already rolled back.
             if conn.in_transaction:
                 with translated(conn):
                     conn.execute("ROLLBACK")

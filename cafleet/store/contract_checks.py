@@ -1,4 +1,4 @@
-"""Holding each query to its contract, on the real engine."""
+"""Check each query against its contract, on the real engine."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ from cafleet.store import rows
 from cafleet.store.contracts import ENUMS, ROWS, Contract, Parameter
 from cafleet.store.failures import translated
 
-# Parameters that are no columns, and what they are.
+# Parameters that are no columns, with their meaning.
 _VOCABULARY = {"now": "str", "limit": "int"}
-# A list that is declared as another type must still compile, to be told so: all text is JSON.
+# A list that is declared as another type must still compile, so that this can be reported.
 _SAMPLES: dict[str, int | str] = {"int": 0}
 _TEXT_SAMPLE = "[]"
 _AFFINITY = {"INTEGER": "int", "TEXT": "str"}
@@ -29,7 +29,7 @@ _LAST_ORDER = re.compile(r"ORDER BY ([^()]+?)(?:\s+LIMIT [^()]+)?;?$")
 
 
 def findings(conn: sqlite3.Connection, contract: Contract) -> list[str]:
-    """What is wrong with a query on the schema of ``conn``, a sentence each; empty if all is well."""
+    """The broken promises of a query on the schema of ``conn``, a sentence each."""
     try:
         touched = _touched_columns(conn, contract)
     except sqlite3.Error as failure:
@@ -44,7 +44,7 @@ def findings(conn: sqlite3.Connection, contract: Contract) -> list[str]:
 
 
 def live_findings(conn: sqlite3.Connection, contract: Contract) -> list[str]:
-    """Whether a query runs as it promises on a database in use, with its statistics: a sentence if not."""
+    """The broken promises of a query on a database in use with its statistics, a sentence each."""
     try:
         found = [sentence.partition(";")[0] for sentence in _plan(conn, contract)]
     except sqlite3.Error as failure:
@@ -53,7 +53,7 @@ def live_findings(conn: sqlite3.Connection, contract: Contract) -> list[str]:
 
 
 def live_plan(conn: sqlite3.Connection, contract: Contract) -> list[str]:
-    """SQLite's plan for a query on the database at hand, a line per step, inner ones indented.
+    """SQLite's plan for a query on the given database, a line per step, inner steps indented.
 
     Raises:
         DatabaseError: the query does not compile there.
@@ -69,7 +69,7 @@ def live_plan(conn: sqlite3.Connection, contract: Contract) -> list[str]:
 
 
 def uncalled(contracts: Iterable[Contract], package: Path) -> list[str]:
-    """The queries that no module under ``package`` uses as ``queries.<name>``, a sentence each."""
+    """The queries that no module below ``package`` calls as ``queries.<name>``, a sentence each."""
     called = {
         name
         for module in package.rglob("*.py")

@@ -18,7 +18,7 @@ class UniqueIndexError(DatabaseError):
 
 
 class UnsoundError(DatabaseError):
-    """The file is none of SQLite's, or its pages are damaged."""
+    """The file is no SQLite database, or its pages are damaged."""
 
 
 # SQLite names the columns of an index that refuses a row, not the index. No other unique index is
@@ -57,7 +57,7 @@ _UNSOUND = ("SQLITE_NOTADB", "SQLITE_CORRUPT")
 def translate(
     failure: sqlite3.Error, database: sqlite3.Connection | str | None = None
 ) -> DatabaseError:
-    """The error to raise for ``failure``: by constraint where one is known, else by result code.
+    """The error to raise for ``failure``: by its constraint if that is known, else by its result code.
 
     ``database`` is the path of the file, or a connection to it, so that it can be named.
     """
@@ -85,19 +85,19 @@ def translate(
 
 
 def reason(failure: sqlite3.Error) -> str:
-    """What SQLite says went wrong: its code, and its words for it."""
+    """SQLite's reason: its code and its words."""
     return f"{getattr(failure, 'sqlite_errorname', type(failure).__name__)}: {failure}"
 
 
 def is_busy(failure: sqlite3.Error) -> bool:
-    """Whether another connection stood in the way, which goes by."""
+    """Whether another connection was in the way, which passes."""
     # The upper bits of the code tell the kinds of it apart.
     return (getattr(failure, "sqlite_errorcode", 0) & 0xFF) == sqlite3.SQLITE_BUSY
 
 
 def _path(conn: sqlite3.Connection) -> str:
     try:
-        # The name that it was opened by; the file is not read for this.
+        # The name by which it was opened. This does not read the file.
         return str(conn.execute("PRAGMA database_list").fetchone()[2])
     except sqlite3.Error:
         return ""
@@ -105,8 +105,8 @@ def _path(conn: sqlite3.Connection) -> str:
 
 @contextmanager
 def translated(database: sqlite3.Connection | str | None = None) -> Iterator[None]:
-    """Raise what SQLite or the binding of a value reports as an error of this program, which names
-    the file of ``database`` as :func:`translate` does."""
+    """Turn failures of SQLite, and of binding a value, into errors of this program. They name the file of
+    ``database`` as in :func:`translate`."""
     try:
         yield
     except sqlite3.Error as failure:

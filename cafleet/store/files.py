@@ -1,4 +1,4 @@
-"""Where SQL files and pages are: inside an installed package, or beside it in a checkout."""
+"""Find SQL files and pages: inside an installed package, or beside it in a checkout."""
 
 from __future__ import annotations
 

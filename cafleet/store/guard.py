@@ -1,4 +1,4 @@
-"""The schema guard: what every command but `setup` and `doctor` asks of the database first."""
+"""The schema guard: the first check of every command but `setup` and `doctor`."""
 
 from __future__ import annotations
 
@@ -9,12 +9,12 @@ from cafleet.store.recognition import Kind, Recognised, judge, recognise, refusa
 
 
 def open_database(path: str) -> sqlite3.Connection:
-    """A connection to the database at ``path``, which is at this program's schema.
+    """Open the database at ``path``, which has to be at this program's schema.
 
-    One that is refused is not touched.
+    A refused database is not touched.
 
     Raises:
-        SchemaError: it is older, newer, or not one of ours; says which command mends it.
+        SchemaError: it is older, newer, or not ours. Says which command mends it.
         DatabaseError: it is missing or cannot be opened.
     """
     _refuse(recognise(path, thorough=False))

@@ -1,4 +1,4 @@
-"""Looking at a database without changing it: what it is, and what is wrong with it."""
+"""Inspect a database without changing it: what it is, and what is wrong with it."""
 
 from __future__ import annotations
 
@@ -22,8 +22,8 @@ _MOST_FINDINGS = 3
 
 
 class Inspection(msgspec.Struct, frozen=True, kw_only=True):
-    """``schema_version`` is null without a ledger, what was not reached is null. ``integrity`` is
-    ``ok`` or SQLite's first findings; ``file_system`` is the type of a network's, else null."""
+    """``schema_version`` is null without a ledger. What could not be inspected is null. ``integrity`` is
+    ``ok`` or SQLite's first findings. ``file_system`` is that of a network, else null."""
 
     schema_version: int | None = None
     error: str | None = None
@@ -34,9 +34,9 @@ class Inspection(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def inspect(path: str) -> Inspection:
-    """Everything about the database at ``path``; never raises, ``error`` says what is wrong.
+    """Everything about the database at ``path``. Never raises: ``error`` says what is wrong.
 
-    One that is not at head is not touched.
+    A database that is not at head is not touched.
     """
     recognised = recognise(path)
     found = Inspection(
@@ -80,7 +80,7 @@ def _inspect(conn: sqlite3.Connection, path: str, found: Inspection) -> Inspecti
 
 
 def _unwritable(path: str) -> str | None:
-    """Which of the files and the folder that every write needs this user may not write, if any."""
+    """The first of the files and the folder of a write that this user may not write, if any."""
     file = os.path.realpath(path)
     for place in (file, f"{file}-wal", f"{file}-shm", os.path.dirname(file)):
         if os.path.exists(place) and not os.access(place, os.W_OK):

@@ -15,11 +15,11 @@ from cafleet.store.failures import is_busy, reason, translate, translated
 
 
 def use_wal(path: str) -> tuple[str, str | None]:
-    """Switch the database to WAL, which lasts; the mode that it is in afterwards, and why not WAL.
+    """Switch the database to WAL for good. Returns the mode that it is in, and why it is not WAL.
 
-    WAL needs memory that processes share through a file, which some file systems cannot do. So it is
-    tried by a write on one connection and a read on another: first on a scratch database in the same
-    folder, so that nobody at work meets a mode that fails, then on the database itself.
+    WAL needs memory that processes share through a file, which some file systems lack. So it is tried with
+    a write on one connection and a read on another. A scratch database in the same folder comes first, so
+    that nobody at work meets a mode that fails.
 
     Raises:
         DatabaseError: others kept it locked for 5 s.
@@ -35,11 +35,11 @@ def use_wal(path: str) -> tuple[str, str | None]:
 
 
 def leave_unusable_wal(path: str) -> None:
-    """Take a database out of WAL mode if that keeps it from being used at all, as it does where it
-    was moved to a file system that lacks what WAL needs.
+    """Take a database out of WAL mode if that mode makes it unusable, for instance after it was moved to a
+    file system that lacks what WAL needs.
 
     Raises:
-        DatabaseError: it cannot be used in another mode either.
+        DatabaseError: it is unusable in another mode, too.
     """
     try:
         with closing(connect(path)) as conn, translated(conn):
@@ -65,7 +65,7 @@ def _refused_beside(path: str) -> str | None:
 
 
 def _refused(path: str) -> str | None:
-    """Switch to WAL, write and read; what SQLite says if that does not work.
+    """Switch to WAL, write and read. Returns SQLite's reason if that fails.
 
     A database that is in WAL mode already is only read, by two connections.
     """
@@ -108,7 +108,7 @@ def _leave_wal(path: str) -> None:
 
 
 def _patiently(step: Callable[[], object]) -> tuple[object, ...]:
-    """Do what needs the file alone: it does not wait by itself as other statements do."""
+    """Repeat a statement that needs the file for itself, since SQLite does not wait for it."""
     deadline = time.monotonic() + BUSY_TIMEOUT_SECONDS
     while True:
         try:

@@ -1,4 +1,4 @@
-"""The ledger: which migrations a database has had, and that they are the shipped ones."""
+"""The ledger of applied migrations, compared with the shipped ones."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ def shipped_migrations() -> list[Migration]:
     """All migrations, which lead to the schema that this program was generated for.
 
     Raises:
-        DatabaseError: they do not, because the installation lacks files or has a stranger's.
+        DatabaseError: the installation lacks migrations, or has others.
     """
     found = migrations()
     if len(found) != queries.SCHEMA_VERSION:
@@ -29,7 +29,7 @@ def shipped_migrations() -> list[Migration]:
 
 
 def misnamed(conn: sqlite3.Connection, shipped: Sequence[Migration]) -> Iterator[str]:
-    """Entries whose file is not the shipped one of their version by its name, a sentence each."""
+    """The entries whose file name is not that of the shipped migration, a sentence each."""
     names = {migration.version: migration.file_name for migration in shipped}
     for entry in queries.list_applied_migrations(conn):
         if names.get(entry.version, entry.file_name) != entry.file_name:

@@ -1,4 +1,4 @@
-"""Bringing a database to this program's schema: all pending migrations, or none."""
+"""Bring a database to this program's schema: apply all pending migrations, or none."""
 
 from __future__ import annotations
 
@@ -47,10 +47,10 @@ class MigrationReport(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def migrate(path: str, *, now: datetime) -> MigrationReport:
-    """Create the database at ``path``, or bring it to head; at head nothing changes.
+    """Create the database at ``path``, or bring it to head. At head nothing changes.
 
-    All pending steps, the adoption of a published database and the ledger's rows are one
-    transaction: a failure leaves the database as it was. One that is refused is not touched.
+    All pending steps, the adoption of a published database and the rows of the ledger are one transaction.
+    A failure leaves the database as it was. A refused database is not touched.
 
     Raises:
         SchemaError: the database is newer, not ours, lacks a table or an index, or was migrated by
@@ -105,8 +105,8 @@ def _present(
     now: datetime,
     given_up: ExitStack,
 ) -> int:
-    """The version that the database is at, its ledger made if it has none. ``given_up`` gets what is
-    to be undone if the transaction fails."""
+    """The present version of the database. Makes its ledger if it has none. ``given_up`` gets what to undo if
+    the transaction fails."""
     # Another setup may have been here since the first look.
     found = judge(conn, path)
     if not found.is_for_setup:
@@ -126,7 +126,7 @@ def _present(
 
 
 def _losses_by(conn: sqlite3.Connection, migration: Migration) -> Iterator[str]:
-    """The rows that the step is about to drop without a successor, in a sentence."""
+    """The rows that the step is about to lose, in a sentence."""
     if migration.version == INSTALLS_BY_PATH and INSTALLS in table_names(conn):
         count = queries.count_asset_installs(conn)
         if count:
@@ -150,7 +150,7 @@ def _apply(conn: sqlite3.Connection, migration: Migration, now: datetime) -> Non
 
 
 def _remake_installs(conn: sqlite3.Connection) -> bool:
-    """Make the table of installations if it was lost: the second half of setup fills it anew."""
+    """Make the table of installations if it was lost. The second half of setup fills it again."""
     if INSTALLS in table_names(conn):
         return False
     with closing(database_at(queries.SCHEMA_VERSION)) as reference:

@@ -57,7 +57,7 @@ def migrations() -> list[Migration]:
 
 
 def ledger_statements() -> list[str]:
-    """What makes the ledger of applied migrations."""
+    """The statements that make the ledger of applied migrations."""
     return statements(sql_folder().joinpath("migrations", "ledger.sql").read_text(encoding="utf-8"))
 
 

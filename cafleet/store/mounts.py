@@ -11,7 +11,7 @@ _MOUNTS = "/proc/self/mountinfo"
 
 
 def mounts() -> str:
-    """All of them; nothing where the system does not tell."""
+    """All mounts. Empty if the system does not tell them."""
     try:
         with open(_MOUNTS, encoding="utf-8", errors="surrogateescape") as file:
             return file.read()
@@ -20,13 +20,13 @@ def mounts() -> str:
 
 
 def is_mounted_by_itself(path: str, table: str) -> bool:
-    """Whether a single file was mounted at ``path``, and not the folder that it lies in."""
+    """Whether the file at ``path`` is itself a mount."""
     real = os.path.realpath(path)
     return any(point == real for point, _ in _points(table))
 
 
 def network_file_system(path: str, table: str) -> str | None:
-    """The type of the file system that holds ``path``, if it is one over a network.
+    """The type of the file system of ``path``, if it is a network file system.
 
     ``table`` is as :func:`mounts` returns it; without it nothing is known.
     """
@@ -34,7 +34,7 @@ def network_file_system(path: str, table: str) -> str | None:
     best, kind = "", ""
     for point, type_ in _points(table):
         is_above = folder == point or folder.startswith(point.rstrip("/") + "/")
-        # Of two on one another the later one is seen.
+        # Of two mounts at the same place the later one is seen.
         if is_above and len(point) >= len(best):
             best, kind = point, type_
     return kind if kind.startswith(_NETWORK) else None

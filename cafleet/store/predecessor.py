@@ -1,4 +1,4 @@
-"""Databases of the published Python program, whose history alembic keeps."""
+"""Databases of the published Python program. alembic keeps their history."""
 
 from __future__ import annotations
 
@@ -69,7 +69,7 @@ class Predecessor(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def describe(conn: sqlite3.Connection) -> Predecessor | None:
-    """Which schema of the Python program the database has; None if it is another program's.
+    """The schema of the Python program that the database has. None if it is another program's.
 
     Raises:
         DatabaseError: it cannot be read.
@@ -84,7 +84,7 @@ def describe(conn: sqlite3.Connection) -> Predecessor | None:
 
 
 def unknown_revisions(conn: sqlite3.Connection) -> list[str]:
-    """What the database calls its revision and no release did; of several, all but the first too.
+    """The revisions in the database that no release has, and all but the first of several.
 
     Raises:
         DatabaseError: it cannot be read.

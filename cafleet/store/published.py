@@ -1,4 +1,4 @@
-"""Databases of the published program whose schemas 1 to 8 are ours, and whose history refinery keeps."""
+"""Databases of the published program with our schemas 1 to 8. refinery keeps their history."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ LAST = 8
 
 
 def versions(conn: sqlite3.Connection) -> list[int]:
-    """The schema versions in its history, ascending; none where the history has another form.
+    """The schema versions in its history, ascending. Empty if the history has another form.
 
     Raises:
         IntegrityError: one of them is no number.
@@ -28,10 +28,10 @@ def versions(conn: sqlite3.Connection) -> list[int]:
 
 
 def oddities(conn: sqlite3.Connection, version: int) -> Iterator[str]:
-    """Where the declared schema is not that of ``version``.
+    """The differences between the declared schema and that of ``version``.
 
-    An index may be missing. What else is there is nothing to us, unless it has a say in what our
-    tables take: a trigger or a unique index on one of them.
+    An index may be missing. Other objects do not matter, unless they affect our tables: a trigger or a unique
+    index on one of them.
     """
     with closing(database_at(version)) as reference:
         for found in differences(conn, reference):
@@ -46,7 +46,7 @@ def oddities(conn: sqlite3.Connection, version: int) -> Iterator[str]:
 
 
 def make_missing_indexes(conn: sqlite3.Connection, version: int) -> None:
-    """Make the indexes of ``version`` that are not there: they say nothing about the rows."""
+    """Make the missing indexes of ``version``."""
     present = {row.name for row in queries.list_schema_objects(conn)}
     with closing(database_at(version)) as reference, translated(conn):
         for wanted in queries.list_schema_objects(reference):

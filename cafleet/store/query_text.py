@@ -1,4 +1,4 @@
-"""The text of a query file, held to the rules that keep aiosql from misreading it.
+"""Check the text of a query file against the rules that keep aiosql from misreading it.
 
 aiosql 15 takes a comment line for documentation wherever it stands, looks for parameters in a
 comment at the end of a line, drops the line of a string that begins like a comment, and begins a
@@ -25,7 +25,7 @@ _COMMENT_LINE = re.compile(r"\n\s*--")
 
 
 def misread(text: str) -> tuple[int, str] | None:
-    """The line, from 1, and a sentence about the first place that aiosql would misread."""
+    """The line number, from 1, and a sentence about the first place that aiosql would misread."""
     state = "before"
     for token in _TOKEN.finditer(text):
         kind, found = token.lastgroup, token[0]
@@ -45,7 +45,7 @@ def misread(text: str) -> tuple[int, str] | None:
 
 
 def chunks(text: str) -> list[tuple[int, str]]:
-    """Each query of a well-formed text with the line, from 1, that it begins on."""
+    """Each query of a well-formed text, with the number of its first line, from 1."""
     starts = [found.start() for found in _NAME.finditer(text)]
     return [
         (text.count("\n", 0, start) + 1, text[start:end])

@@ -1,4 +1,4 @@
-"""What a database is: the one place that decides it, for setup, the guard, doctor and `db check`."""
+"""Decide what a database is. Setup, guard, doctor and `db check` all ask here."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ _PAUSE_SECONDS = 0.05
 
 
 class Kind(StrEnum):
-    """What a database is to this program. The first five can be set up, the others are refused."""
+    """The kinds of databases. `setup` accepts the first five and refuses the others."""
 
     MISSING = "missing"
     EMPTY = "empty"
@@ -51,9 +51,9 @@ _FOR_SETUP = {Kind.MISSING, Kind.EMPTY, Kind.HEAD, Kind.OLDER, Kind.PUBLISHED}
 
 
 class Recognised(msgspec.Struct, frozen=True, kw_only=True):
-    """``version`` is that of the ledger or, for a published database, of its history; null without
-    either. ``sentence`` says what the database is and what to do, null at head. ``is_importable`` is
-    that of a predecessor's."""
+    """``version`` is that of the ledger or of a published database's history; null without either.
+    ``sentence`` says what the database is and what to do; null at head. ``is_importable`` says that it
+    is a predecessor's that can be imported."""
 
     kind: Kind
     sentence: str | None
@@ -72,10 +72,10 @@ class Recognised(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def recognise(path: str, *, thorough: bool = True) -> Recognised:
-    """What the database at ``path`` is, found without touching it; never raises.
+    """Recognise the database at ``path`` without touching it. Never raises.
 
-    Unless ``thorough``, a database that says that it is at head is believed: neither the checksums of
-    its ledger nor its tables are compared.
+    Only if ``thorough``, a database at head is compared with the checksums of its ledger and with its
+    tables.
     """
     for tried in range(1, _TRIES + 1):
         before = traces(path)
@@ -90,7 +90,7 @@ def recognise(path: str, *, thorough: bool = True) -> Recognised:
 
 
 def refusal(found: Recognised) -> DatabaseError:
-    """The error to raise for a database that is not as it is needed."""
+    """The error to raise for a database that cannot be used."""
     sentence = found.sentence or "the database is at this program's schema"
     if found.kind is Kind.UNSOUND:
         return UnsoundError(sentence)
@@ -131,7 +131,7 @@ def _look(path: str, *, thorough: bool) -> Recognised:
 
 
 def judge(conn: sqlite3.Connection, path: str, *, thorough: bool = True) -> Recognised:
-    """What the database on ``conn``, the file ``path``, is; as :func:`recognise`.
+    """Recognise the database on ``conn``, the file ``path``, as :func:`recognise` does.
 
     Raises:
         DatabaseError: SQLite cannot read it, or this installation lacks its migrations.
@@ -169,7 +169,7 @@ def _foreign(path: str) -> Recognised:
 
 
 def _judge_ours(conn: sqlite3.Connection, path: str, names: set[str]) -> Recognised:
-    """By the ledger, which the shipped migrations have to be; then by what the last of them left."""
+    """Judge by the ledger, which has to match the shipped migrations, and then by the tables."""
     from cafleet.store.ledger import shipped_migrations
     from cafleet.store.soundness import losses
 
@@ -222,7 +222,7 @@ def _judge_ours(conn: sqlite3.Connection, path: str, names: set[str]) -> Recogni
 
 
 def _judge_published(conn: sqlite3.Connection, path: str) -> Recognised:
-    """By its history, which has to be gapless, and by its tables, which have to be ours of then."""
+    """Judge by the history, which must have no gap, and by the tables, which must be those of its version."""
     from cafleet.store import published
 
     versions = published.versions(conn)

@@ -1,4 +1,4 @@
-"""Databases in memory that have had the shipped migrations: what others are compared with."""
+"""Databases in memory with the shipped migrations, to compare others with."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The named queries, each loaded by aiosql when it is first called."""
+"""The named queries. aiosql loads each at its first call."""
 
 from __future__ import annotations
 
@@ -32,10 +32,10 @@ class RowAdapter(SQLite3Adapter):
 
 @cache
 def query(namespace: str, name: str) -> Callable[..., Any]:
-    """The query ``name`` of ``sql/queries/<namespace>.sql``, as aiosql makes it callable.
+    """The query ``name`` of ``sql/queries/<namespace>.sql``, as the function that aiosql makes of it.
 
-    Only its own lines are handed to aiosql, which takes a tenth of a command's time to read a whole
-    file. That every name stands once is for the generator to see to.
+    aiosql gets the lines of this query alone: to read a whole file takes a tenth of a command's time. The
+    generator checks that every name is unique.
     """
     text = query_file(namespace)
     start = text.index(f"-- name: {name}(")

@@ -1,4 +1,4 @@
-"""Whether a database is sound as a file and as a schema, whatever its rows mean."""
+"""Check a database as a file and as a schema, without its rows."""
 
 from __future__ import annotations
 
@@ -35,8 +35,8 @@ _CLAUSES = frozenset(
 
 
 class Difference(msgspec.Struct, frozen=True, kw_only=True):
-    """A table or an index that is not as it is wanted. ``entry`` is the one that is wanted; ``odd``
-    names its columns that differ, if it is there at all."""
+    """A table or an index that differs. ``entry`` is the wanted one. ``odd`` names the columns that differ,
+    if it is there."""
 
     entry: SchemaObjectRow
     is_missing: bool
@@ -44,7 +44,7 @@ class Difference(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def integrity_faults(conn: sqlite3.Connection, original: str | None = None) -> Iterator[str]:
-    """What SQLite's own check of the file finds, at most a hundred of it, each on one line.
+    """The findings of SQLite's own check of the file, at most a hundred, a line each.
 
     Raises:
         DatabaseError: the check itself fails; names the file ``original`` if this is a copy of it.
@@ -73,7 +73,7 @@ def _referring_columns(conn: sqlite3.Connection, table: str) -> dict[int, str]:
 
 
 def schema_differences(conn: sqlite3.Connection) -> Iterator[str]:
-    """Where tables, indexes, views and triggers differ from those that the migrations make."""
+    """The tables, indexes, views and triggers that differ from those of the migrations, a sentence each."""
     with closing(database_at(queries.SCHEMA_VERSION)) as reference:
         schema = schema_path()
         for different in differences(conn, reference):
@@ -91,7 +91,7 @@ def schema_differences(conn: sqlite3.Connection) -> Iterator[str]:
 
 
 def differences(conn: sqlite3.Connection, reference: sqlite3.Connection) -> Iterator[Difference]:
-    """Where the objects of ``reference`` are declared otherwise on ``conn``, or are not there.
+    """The objects of ``reference`` that are missing on ``conn`` or declared differently there.
 
     Declarations are compared by what they mean: columns with their types, keys and defaults, foreign
     keys and their actions, AUTOINCREMENT and other clauses, the columns and conditions of indexes.
@@ -112,9 +112,9 @@ def strangers(conn: sqlite3.Connection, reference: sqlite3.Connection) -> Iterat
 
 
 def losses(conn: sqlite3.Connection, version: int) -> list[str]:
-    """The tables and indexes of schema ``version`` that are not there, by their names alone.
+    """The tables and indexes of schema ``version`` that are missing, by name alone.
 
-    That of the installations may be lost; the indexes of a lost table are not told.
+    The table of installations may be missing. Indexes of a missing table are not listed.
     """
     found = _objects(conn)
     with closing(database_at(version)) as reference:
@@ -152,7 +152,7 @@ def _is_same(
 
 
 def _tokens(entry: SchemaObjectRow) -> list[str]:
-    """The words of a definition, without what does not matter: case, blanks, quotes of names."""
+    """The words of a definition without differences that do not matter: case, blanks, quotes of names."""
     words = _TOKEN.findall(re.sub(r'["`\[\]]|\bIF NOT EXISTS\b', " ", entry.sql))
     return [word if word.startswith("'") else word.lower() for word in words]
 

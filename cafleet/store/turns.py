@@ -1,4 +1,4 @@
-"""Taking turns at writing, so that of many writers each comes to it in time."""
+"""Let many writers take turns, so that each can write in time."""
 
 from __future__ import annotations
 
@@ -11,26 +11,26 @@ from contextlib import ExitStack, contextmanager, suppress
 from cafleet.file_lock import try_lock, wait_for_lock
 from cafleet.store.failures import is_busy
 
-# The first in line looks whether the database is free, as it is for a moment between any two
-# transactions of whoever writes. To leave those at it for a while is the quickest for all: few then
-# compete for the processors. After that the looks come twice as often each time, for a greedy writer
-# leaves short moments.
+# The first in the queue tries to begin. Between two transactions of a writer the database is free for a
+# moment. The first try comes late, since fewer processes then compete for the processors. Each further
+# try comes after half the time, since a greedy writer leaves short moments.
 _FIRST_LOOK_SECONDS = 0.02
 _LAST_LOOK_SECONDS = 0.0001
 
 
 @contextmanager
 def turn(conn: sqlite3.Connection, seconds: float) -> Iterator[None]:
-    """Begin an IMMEDIATE transaction, and stand in line for it if another writes.
+    """Begin an IMMEDIATE transaction. Queue for it if another process writes.
 
-    SQLite lets all who wait for its lock sleep, longer and longer, and whoever comes by when it is
-    free has it: of 50 writers some are refused after 5 s while others write hundreds of times. In
-    this line, an flock(2) on the database's folder, the kernel wakes them one by one, and only the
-    first competes with whoever comes by. The place is held until the end. It only makes things fair:
-    whoever cannot stand in it, or not come first in time, competes as well.
+    SQLite lets waiting writers sleep longer and longer, and gives a free lock to whoever asks next. Of 50
+    writers some would be refused after 5 s while others write hundreds of times. So writers queue for an
+    flock(2) on the database's folder, and the kernel wakes them one by one. Only the first in the queue
+    competes for SQLite's lock, and keeps its place until it has written. A writer that cannot queue, or
+    waits too long, competes, too.
 
     Raises:
-        sqlite3.OperationalError: nobody could begin in so many seconds, after as many in the line.
+        sqlite3.OperationalError: the transaction could not begin within ``seconds``, after as many in the
+            queue.
     """
     with ExitStack() as place:
         try:
@@ -44,7 +44,7 @@ def turn(conn: sqlite3.Connection, seconds: float) -> Iterator[None]:
 
 
 def _begin(conn: sqlite3.Connection, seconds: float, usual: float) -> None:
-    """Begin as soon as nobody else writes; the busy timeout is the usual one afterwards."""
+    """Begin as soon as nobody else writes. Sets the usual busy timeout afterwards."""
     ends, look = time.monotonic() + seconds, _FIRST_LOOK_SECONDS
     conn.execute("PRAGMA busy_timeout = 0")
     try:
@@ -75,7 +75,7 @@ def _first_in_line(conn: sqlite3.Connection, seconds: float) -> Iterator[None]:
 
 
 def _folder_of(conn: sqlite3.Connection) -> int | None:
-    # Never the database file itself: to close it would drop the locks that SQLite has on it.
+    # Never open the database file itself: closing it would drop SQLite's locks on it.
     _, _, path = conn.execute("PRAGMA database_list").fetchone()
     try:
         return os.open(os.path.dirname(path), os.O_RDONLY | os.O_DIRECTORY)

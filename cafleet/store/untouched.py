@@ -1,4 +1,4 @@
-"""Reading a database without a trace: no byte of it changes, and nothing appears beside it."""
+"""Read a database without a trace: no byte changes, and no file appears beside it."""
 
 from __future__ import annotations
 
@@ -17,10 +17,10 @@ COMPANIONS = ("-wal", "-shm", "-journal")
 
 @contextmanager
 def read_untouched(path: str) -> Iterator[sqlite3.Connection]:
-    """A connection that reads the database at ``path``, its log included.
+    """Open the database at ``path`` for reading, with its log.
 
-    An ordinary connection, even one that only reads, makes the files of WAL mode, writes a crashed
-    program's log into the database, or rolls its transaction back. This one does none of it.
+    An ordinary connection makes the files of WAL mode even if it only reads, and it writes a crashed
+    program's log into the database or rolls its transaction back. This connection does neither.
 
     Raises:
         DatabaseError: there is no such file, or it cannot be read.
@@ -37,7 +37,7 @@ def read_untouched(path: str) -> Iterator[sqlite3.Connection]:
 
 
 def traces(path: str) -> list[tuple[int, ...] | None]:
-    """What changes when somebody writes to the database: compare it before and after a reading."""
+    """The state of the files. It changes when somebody writes: compare it before and after a read."""
     real = os.path.realpath(path)
     return [_state(real + end) for end in ("", "-wal", "-journal")]
 
@@ -61,7 +61,7 @@ def _open(path: str, opened: ExitStack) -> sqlite3.Connection:
 
 
 def _readable(path: str, options: str) -> sqlite3.Connection | None:
-    """A connection with these options, unless it cannot read what is there."""
+    """A connection with these options, or None if it cannot read the database."""
     conn = _connect(path, options)
     try:
         conn.execute("PRAGMA schema_version").fetchone()
@@ -85,7 +85,7 @@ def _connect(path: str, options: str) -> sqlite3.Connection:
 
 
 def _recovered(path: str, end: str, opened: ExitStack) -> sqlite3.Connection:
-    """A connection to a copy of a database and its log, which SQLite recovers there."""
+    """A connection to a copy of a database and its log, in which SQLite recovers the log."""
     from shutil import copyfile
     from tempfile import TemporaryDirectory
 
