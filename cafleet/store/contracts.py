@@ -42,7 +42,6 @@ VERBS = frozenset(
         "settle",
         "delete",
         "count",
-        "exists",
     ]
 )
 _SHAPES = {

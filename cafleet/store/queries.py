@@ -1742,7 +1742,9 @@ def list_judged_otherwise(
     reason: str,
 ) -> list[MessageIdRow]:
     """What waits for some members to be typed, in another state or for another reason than this
-    one. So much may wait that only what changes is worth reading.
+    one. So much may wait that only what changes is worth reading. Why 'typed' in the list and
+    <> 'typed' below it: SQLite takes the partial index idx_messages_owed only for the very
+    predicate of the index. What is being typed does not wait.
 
     Source: sql/queries/messages.sql:500, by idx_delivery_events_message, idx_messages_owed.
     """
@@ -1768,7 +1770,7 @@ def mark_deliveries_waiting(
     """Mark the notices that could not be typed, and return them. They stay owed, as held or
     unreachable.
 
-    Source: sql/queries/messages.sql:525, by primary key.
+    Source: sql/queries/messages.sql:527, by primary key.
     """
     return many(
         conn,
@@ -1790,7 +1792,7 @@ def settle_typed_deliveries(
 ) -> list[MessageIdRow]:
     """Note what became of notices that were typed, and return them.
 
-    Source: sql/queries/messages.sql:537, by primary key.
+    Source: sql/queries/messages.sql:539, by primary key.
     """
     return many(
         conn,
@@ -1812,7 +1814,7 @@ def settle_unsure_deliveries(
     """Note that late evidence shows unsure notices to be submitted, and return them. A notice to a
     member that has left stays unsure.
 
-    Source: sql/queries/messages.sql:549, by primary key.
+    Source: sql/queries/messages.sql:551, by primary key.
     """
     return many(
         conn,
@@ -1832,7 +1834,7 @@ def list_acknowledged(
 ) -> list[MessageIdRow]:
     """Which of these deliveries their recipient has acknowledged, so that it must have seen them.
 
-    Source: sql/queries/messages.sql:567, by primary key.
+    Source: sql/queries/messages.sql:569, by primary key.
     """
     return many(
         conn,
@@ -1853,7 +1855,7 @@ def mark_deliveries_seen(
     """Mark the deliveries that their recipient has polled or acknowledged, and return them. This
     state is final. A notice that is being typed is left to the pass that types it.
 
-    Source: sql/queries/messages.sql:579, by primary key.
+    Source: sql/queries/messages.sql:581, by primary key.
     """
     return many(
         conn,
@@ -1873,7 +1875,7 @@ def mark_deliveries_void(
 ) -> list[MessageIdRow]:
     """Mark the notices that are no longer due because their recipient has left, and return them.
 
-    Source: sql/queries/messages.sql:593, by primary key.
+    Source: sql/queries/messages.sql:595, by primary key.
     """
     return many(
         conn,
@@ -1897,7 +1899,7 @@ def list_owing(
     `pressing` whether a notice is urgent, `unreachable` whether there is nothing but
     unreachable ones. One of unknown status is among them: its pass tells of it.
 
-    Source: sql/queries/messages.sql:605, by idx_members_fleet_status, idx_messages_owed,
+    Source: sql/queries/messages.sql:607, by idx_members_fleet_status, idx_messages_owed,
     primary key.
     """
     return many(
@@ -1919,7 +1921,7 @@ def list_fleet_owed_ids(
     """Every delivery whose notice is still owed to an active member of a fleet, or to one of a
     status that nobody knows.
 
-    Source: sql/queries/messages.sql:639, by idx_members_fleet_status, idx_messages_owed.
+    Source: sql/queries/messages.sql:641, by idx_members_fleet_status, idx_messages_owed.
     """
     return many(
         conn,
@@ -1940,7 +1942,7 @@ def list_fleet_unsure_ids(
     """Every delivery of which it is not known whether its notice has reached an active member of a
     fleet.
 
-    Source: sql/queries/messages.sql:655, by idx_members_fleet_status, idx_messages_unsure.
+    Source: sql/queries/messages.sql:657, by idx_members_fleet_status, idx_messages_unsure.
     """
     return many(
         conn,
@@ -1960,7 +1962,7 @@ def list_missing_senders(
     outlives a member that was removed by hand. Why the recursion: it steps from one sender to
     the next in the index, however much each has sent.
 
-    Source: sql/queries/messages.sql:670, by idx_messages_sent, primary key.
+    Source: sql/queries/messages.sql:672, by idx_messages_sent, primary key.
     """
     return many(
         conn,
@@ -1980,7 +1982,7 @@ def list_stored_messages(
 ) -> list[StoredMessageRow]:
     """Every row with every column, a page at a time: what `cafleet db check` decodes.
 
-    Source: sql/queries/messages.sql:704, by primary key.
+    Source: sql/queries/messages.sql:706, by primary key.
     """
     return many(
         conn,
@@ -2004,7 +2006,7 @@ def list_message_faults(
     """The messages among these ids that break a rule, each with the first one that it breaks. A
     sender need not exist: history outlives it. What was there before schema 9 has no events.
 
-    Source: sql/queries/messages.sql:727, by idx_delivery_events_message, idx_messages_origin,
+    Source: sql/queries/messages.sql:729, by idx_delivery_events_message, idx_messages_origin,
     primary key.
     """
     return many(
@@ -2029,7 +2031,7 @@ def list_predecessor_messages(
     page at a time. Its releases before 0.21 knew a third state, which its later ones took for
     completed.
 
-    Source: sql/queries/messages.sql:811, by primary key.
+    Source: sql/queries/messages.sql:813, by primary key.
     """
     return many(
         conn,
@@ -2060,7 +2062,7 @@ def insert_imported_message(
 ) -> int:
     """A message with the id that it gets here.
 
-    Source: sql/queries/messages.sql:836.
+    Source: sql/queries/messages.sql:838.
     """
     return change(
         conn,

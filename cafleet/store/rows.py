@@ -418,8 +418,8 @@ class DeliveryRow(Row, frozen=True, kw_only=True):
     urgent: int
     fleet_id: int
     owner_status: MemberStatus
-    owner_gone: int
     delivery_state: DeliveryState
+    owner_gone: int
     reason: str | None
 
 
@@ -607,10 +607,10 @@ class PredecessorMessageRow(Row, frozen=True, kw_only=True):
     to_member_id: int | None
     type: MessageType
     created_at: str
-    status_state: MessageState
     status_timestamp: str
     origin_message_id: int | None
     text: str
+    status_state: MessageState
 
 
 class PublishedVersionRow(Row, frozen=True, kw_only=True):

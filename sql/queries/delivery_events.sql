@@ -3,11 +3,11 @@
 -- params: message_ids list[int], now str, state DeliveryState, reason str | None, evidence str | None
 INSERT INTO delivery_events (message_id, at, state, reason, evidence)
 SELECT
-    asked.value,
-    :now,
-    :state,
-    :reason,
-    :evidence
+    asked.value AS message_id,
+    :now AS at,
+    :state AS state,
+    :reason AS reason,
+    :evidence AS evidence
 FROM json_each(:message_ids) AS asked;
 
 -- name: list_delivery_events(message_ids)

@@ -3,8 +3,8 @@
 -- params: member_id int, message_ids list[int]
 INSERT INTO typing_messages (message_id, member_id)
 SELECT
-    asked.value,
-    :member_id
+    asked.value AS message_id,
+    :member_id AS member_id
 FROM json_each(:message_ids) AS asked;
 
 -- name: list_typing_messages(member_ids)
