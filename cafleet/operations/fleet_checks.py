@@ -43,7 +43,8 @@ def check_fleets(conn: Connection, database: str, caller: CallerPane | None) -> 
         found.couriers.append(Courier(fleet_id=fleet_id, state=state))
         if state is CourierState.MISSING:
             found.errors.append(
-                f"no courier runs for fleet {fleet_id}; start it with `cafleet monitor run {fleet_id}`"
+                f"no courier runs for fleet {fleet_id}; start it with "
+                f"`cafleet monitor run {fleet_id} --detach`"
             )
         elif state is CourierState.UNREACHABLE:
             found.warnings.append(

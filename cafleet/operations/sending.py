@@ -141,7 +141,8 @@ def _see_to_it(conn: Connection, owed: Sequence[DeliveryStatus]) -> list[str]:
     warnings = []
     if not running:
         warnings.append(
-            f"no courier runs for fleet {fleet_id}, start it with `cafleet monitor run {fleet_id}`"
+            f"no courier runs for fleet {fleet_id}, start it with "
+            f"`cafleet monitor run {fleet_id} --detach`"
         )
     gone = [str(row.owner_member_id) for row in owed if row.owner_gone]
     if gone:

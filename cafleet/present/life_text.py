@@ -11,7 +11,7 @@ from cafleet.records import TEXT_UNSHOWN, DeliveryState, MessageRecord, MessageT
 _LEFT = "The recipient has left: there is nobody to notify."
 _NO_COURIER = (
     "No courier runs for fleet {fleet}, so no pass will come; start it with "
-    "`cafleet monitor run {fleet}`. "
+    "`cafleet monitor run {fleet} --detach`. "
 )
 
 _NEXT = {

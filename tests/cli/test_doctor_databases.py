@@ -356,7 +356,9 @@ def test_couriers_and_orphans(
         "doctor misses the courier",
     )
     found = diagnosis(cafleet, pane)
-    assert "no courier runs for fleet 1; start it with `cafleet monitor run 1`" in str(found)
+    assert "no courier runs for fleet 1; start it with `cafleet monitor run 1 --detach`" in str(
+        found
+    )
     assert (found["database"]["ok"], found["issues"]) == (False, 1)
     cafleet.run("monitor", "stop", "1").ok()
     assert diagnosis(cafleet, pane)["database"]["couriers"][0]["state"] == "stopped"

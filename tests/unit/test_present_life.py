@@ -93,7 +93,7 @@ def test_what_is_owed_needs_a_courier(state: DeliveryState) -> None:
     assert "monitor run" not in usual
     without = advice(state, lacks_courier=True)
     assert without.startswith("No courier runs for fleet 2, so no pass will come; ")
-    assert "`cafleet monitor run 2`" in without
+    assert "`cafleet monitor run 2 --detach`" in without
     assert without.endswith(usual)
 
 
