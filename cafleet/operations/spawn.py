@@ -13,9 +13,10 @@ from cafleet.agents.allowing import check_allowed
 from cafleet.broker import fleets, members, naming, placements, registration
 from cafleet.courier.observing import look_at, target_of
 from cafleet.errors import CafleetError, RefusedError, UsageError
+from cafleet.operations import launch_digests
 from cafleet.operations.agent_start import AgentStart, PaneOpening, add_remains
 from cafleet.panes import Multiplexer, PaneTag, detect_caller, multiplexer
-from cafleet.records import Backend, CodingAgent, MemberRecord, ScreenState
+from cafleet.records import Backend, CodingAgent, Launch, MemberRecord, ScreenState
 from cafleet.store import Connection
 
 SPLIT_SECONDS = 5.0
@@ -94,6 +95,15 @@ def create_member(
     database_id = fleets.database_id(conn)
     beside = _beside(director, database_id)
     spawned.program()
+    openings: list[PaneOpening] = []
+
+    def launch(member_id: int) -> Launch:
+        tag = PaneTag(database_id=database_id, fleet_id=fleet_id, member_id=member_id)
+        openings.append(PaneOpening(beside.mux, start, tag, director_member_id=director.member_id))
+        made = openings[-1].launch(clock.utc_now())
+        launch_digests.note(database_id, made)
+        return made
+
     member_id = registration.register(
         conn,
         fleet_id=fleet_id,
@@ -109,10 +119,10 @@ def create_member(
             window=beside.window,
             coding_agent=spawned.name,
         ),
+        launch=launch,
         now=clock.utc_now(),
     )
-    tag = PaneTag(database_id=database_id, fleet_id=fleet_id, member_id=member_id)
-    pane_opening = PaneOpening(beside.mux, start, tag, director_member_id=director.member_id)
+    pane_opening = openings[-1]
     try:
         opened = pane_opening.open(beside.pane, limit=SPLIT_SECONDS)
         placements.set_pane(
