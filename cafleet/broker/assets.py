@@ -18,7 +18,7 @@ from cafleet.store.rows import AssetInstallRow
 
 
 class DamagedInstall(msgspec.Struct, frozen=True, kw_only=True):
-    """A row that cannot be used. Its key as it is stored, and a sentence on what is wrong."""
+    """A row that cannot be used: its key as it is stored, and a sentence about the damage."""
 
     install_id: int
     coding_agent: object
@@ -64,8 +64,7 @@ def record_install(
 ) -> list[str]:
     """Record that this program's assets for an agent are at ``path``.
 
-    What is left of damaged rows tells nothing: those of this agent, or of none, are deleted. Returns
-    what they were, a phrase each.
+    Damaged rows of this agent, or of no agent, are deleted. Returns a phrase for each of them.
     """
     others = set(CodingAgent) - {coding_agent}
     with transaction(conn):

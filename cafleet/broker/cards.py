@@ -1,4 +1,4 @@
-"""Member cards: the one place where JSON is stored, and where it is written and read."""
+"""Member cards, the only JSON in the database: write and read them."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ _MONITOR = {"kind": "monitor"}
 
 
 def write_card(name: str, description: str, *, monitor: bool) -> str:
-    """The card of a new member; the monitor's alone carries a marker."""
+    """The card of a new member. Only the monitor's card has a marker."""
     card: dict[str, Any] = {"name": name, "description": description, "skills": []}
     if monitor:
         card["cafleet"] = _MONITOR
@@ -20,13 +20,13 @@ def write_card(name: str, description: str, *, monitor: bool) -> str:
 
 
 def read_skills(card: object) -> list[Any]:
-    """The skills as stored; an empty list where the card is no card or has no list of them."""
+    """The stored skills. An empty list if the card is damaged or has no list of skills."""
     skills = _read(card).get("skills")
     return skills if isinstance(skills, list) else []
 
 
 def kind_of(card: object, member_id: int, director_member_id: int | None) -> MemberKind:
-    """The kind of a member: what its fleet says comes first, then the marker on its card."""
+    """The kind of a member. The fleet's Director comes first, then the marker on the card."""
     if member_id == director_member_id:
         return MemberKind.DIRECTOR
     marker = _read(card).get("cafleet")
@@ -36,7 +36,7 @@ def kind_of(card: object, member_id: int, director_member_id: int | None) -> Mem
 
 
 def card_fault(card: object) -> str | None:
-    """What is wrong with a stored card, as the end of a sentence; it is read all the same."""
+    """What is wrong with a stored card, as the end of a sentence. Such a card is still read."""
     read = _object(card)
     if read is None:
         return "is no JSON object"

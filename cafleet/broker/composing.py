@@ -1,4 +1,4 @@
-"""Records made of rows. A row belongs to the store, and nothing above the broker sees one."""
+"""Make records of rows. Rows belong to the store, and nothing above the broker sees one."""
 
 from __future__ import annotations
 

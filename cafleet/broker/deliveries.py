@@ -1,4 +1,4 @@
-"""What becomes of the notice of a message. Every change is guarded by the state it starts from."""
+"""The states of deliveries. Every change names the state that it starts from."""
 
 from __future__ import annotations
 
@@ -28,17 +28,17 @@ _POLLED_WHILE_TYPED = Delivery(state=DeliveryState.TYPED, reason=_POLLED)
 
 
 def states(conn: Connection, *, message_ids: Sequence[int]) -> dict[int, Delivery]:
-    """The state of each message's notice, with the reason of its last change."""
+    """The state of each delivery, with the reason of its last change, by message id."""
     return by_message_id(standing(conn, message_ids=message_ids))
 
 
 def by_message_id(rows: Iterable[DeliveryStatus]) -> dict[int, Delivery]:
-    """What is known of the notices, by message id."""
+    """State and reason of the deliveries, by message id."""
     return {row.message_id: Delivery(state=row.delivery_state, reason=row.reason) for row in rows}
 
 
 def standing(conn: Connection, *, message_ids: Sequence[int]) -> list[DeliveryStatus]:
-    """The states with what a wait for them depends on, ids ascending."""
+    """The deliveries with all that a wait for them depends on, ids ascending."""
     return records(queries.list_deliveries(conn, message_ids=message_ids), DeliveryStatus)
 
 
@@ -74,19 +74,18 @@ def owed(conn: Connection, *, member_ids: Sequence[int]) -> list[OwedNotice]:
 
 
 def owing(conn: Connection, *, fleet_id: int) -> list[OwingPane]:
-    """The members of a fleet that have a pane, and are owed notices or have a text in it that is
-    not settled; ids ascending."""
+    """The panes of members that are owed notices, or that may hold an unsettled text; ids ascending."""
     return records(queries.list_owing(conn, fleet_id=fleet_id), OwingPane)
 
 
 def owed_in_fleet(conn: Connection, *, fleet_id: int) -> list[LifeLine]:
-    """Every delivery whose notice is owed in a fleet, ids ascending."""
+    """All deliveries of a fleet whose notice is owed, ids ascending."""
     rows = queries.list_fleet_owed_ids(conn, fleet_id=fleet_id)
     return life_lines(conn, message_ids=[row.message_id for row in rows])
 
 
 def unsure_in_fleet(conn: Connection, *, fleet_id: int) -> list[LifeLine]:
-    """Every delivery whose notice may not have reached an active member of a fleet, ids ascending."""
+    """All unsure deliveries to active members of a fleet, ids ascending."""
     rows = queries.list_fleet_unsure_ids(conn, fleet_id=fleet_id)
     return life_lines(conn, message_ids=[row.message_id for row in rows])
 
@@ -113,8 +112,8 @@ def settle(
 ) -> None:
     """Note, inside the caller's transaction, what became of notices that were typed.
 
-    What was read meanwhile is then known to be seen. ``late`` evidence also makes an unsure notice
-    submitted, unless its recipient has left.
+    A delivery that was polled or acknowledged meanwhile becomes seen. ``late`` evidence also makes an unsure
+    notice submitted, unless its recipient has left.
     """
     before = states(conn, message_ids=message_ids)
     changed = queries.settle_typed_deliveries(conn, message_ids=message_ids, delivery_state=state)
@@ -141,9 +140,9 @@ def postpone(
 ) -> None:
     """Note that what waits for some members stays owed, as held or unreachable.
 
-    Only a new state or reason is an event. A reason that differs in its numbers alone is not new: it
-    may quote a line of the screen that counts. What has changed is looked for before the transaction:
-    it may be a few of very many.
+    Only a new state or reason is an event. A reason that differs in its numbers alone is not new, since it
+    may quote a line of the screen that counts. Changes are looked for before the transaction, since few of
+    very many deliveries may have changed.
     """
     rows = queries.list_judged_otherwise(
         conn, member_ids=member_ids, delivery_state=state, reason=reason
@@ -164,9 +163,9 @@ def _without_numbers(reason: str | None) -> str | None:
 
 
 def mark_seen(conn: Connection, *, message_ids: Sequence[int], now: datetime) -> None:
-    """Note that their recipient has polled some deliveries; writes only if that is news.
+    """Note that the recipient has polled some deliveries. Writes only if that is news.
 
-    What is being typed is seen as soon as its pass has settled it.
+    A delivery that is being typed becomes seen when its pass settles it.
     """
     if any(map(_is_unread, states(conn, message_ids=message_ids).values())):
         with transaction(conn):
@@ -181,7 +180,7 @@ def _is_unread(found: Delivery) -> bool:
 
 
 def see(conn: Connection, *, message_ids: Sequence[int], reason: str, now: datetime) -> None:
-    """Mark deliveries seen, inside the caller's transaction. What is being typed is left alone."""
+    """Mark deliveries seen, inside the caller's transaction, except those that are being typed."""
     seen = _ids(queries.mark_deliveries_seen(conn, message_ids=message_ids))
     _record(conn, seen, DeliveryState.SEEN, reason, None, now)
 
@@ -189,7 +188,7 @@ def see(conn: Connection, *, message_ids: Sequence[int], reason: str, now: datet
 def void(conn: Connection, *, member_ids: Sequence[int], now: datetime) -> None:
     """Drop what is owed to members that leave, inside the caller's transaction.
 
-    What is being typed is unsure from now on: its pass may be dead, and its pane is about to be.
+    A notice that is being typed becomes unsure: its pass may be dead, and its pane is about to close.
     """
     leaving = owed(conn, member_ids=member_ids)
     typed = [row.message_id for row in leaving if row.delivery_state is DeliveryState.TYPED]

@@ -1,4 +1,4 @@
-"""Fleets, looked up."""
+"""Look up fleets."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from cafleet.store.rows import FleetStatusRow
 
 
 def database_id(conn: Connection) -> str:
-    """The random id of this database, which its panes are tagged with.
+    """The random id of this database. It stands in the tags of its panes.
 
     Raises:
         IntegrityError: the row is missing.
@@ -39,7 +39,7 @@ def list_fleets(conn: Connection) -> tuple[list[FleetSummary], dict[int, str]]:
 
 
 def _unknown_statuses(conn: Connection) -> dict[int, str]:
-    """By living fleet the first of its members' statuses that is not known, as a sentence."""
+    """By living fleet, a sentence about the first member whose status is not known."""
     try:
         queries.list_living_statuses(conn)
     except IntegrityError:
@@ -49,7 +49,7 @@ def _unknown_statuses(conn: Connection) -> dict[int, str]:
 
 
 def living_ids(conn: Connection) -> list[int]:
-    """The ids of the living fleets, newest first, whatever their members' rows hold."""
+    """The ids of the living fleets, newest first. Damaged members do not matter."""
     return [fleet.fleet_id for fleet in queries.list_fleets(conn)]
 
 

@@ -1,4 +1,4 @@
-"""What can be an id at all."""
+"""The range of ids."""
 
 from __future__ import annotations
 
@@ -6,5 +6,5 @@ from cafleet.settings import LARGEST_INTEGER
 
 
 def is_id(value: int) -> bool:
-    """Whether a row can have this id: SQLite's ids are 1…2⁶³-1, and no other integer can be bound."""
+    """Whether a row can have this id. SQLite's ids are 1…2⁶³-1, and larger integers cannot be bound."""
     return 1 <= value <= LARGEST_INTEGER

@@ -1,4 +1,4 @@
-"""The processes that have outlived the panes of members, kept so that they can be ended later."""
+"""Processes that have outlived the panes of members, recorded so that they can be ended later."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from cafleet.store.rows import LeftProcessRow
 
 
 def noted(conn: Connection, *, member_id: int) -> Sequence[LeftProcessRow]:
-    """What has outlived the pane of a member; it may have ended since."""
+    """The processes that outlived a member's pane. They may have ended since."""
     return queries.list_left_processes(conn, member_id=member_id)
 
 
@@ -24,7 +24,7 @@ def note(
     boot: str,
     now: datetime,
 ) -> None:
-    """Note id, start and name of each process that runs on, instead of what was noted before."""
+    """Record id, start and name of each process that runs on. Replaces earlier records."""
     with transaction(conn):
         queries.delete_left_processes(conn, member_id=member_id)
         for pid, started, name in processes:

@@ -1,4 +1,4 @@
-"""Members, looked up: one by its id, the active ones of a fleet, its roster, their names."""
+"""Look up members: by id, the active ones of a fleet, its roster, their names."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from cafleet.settings import TmuxPane
 from cafleet.store import Connection, queries
 from cafleet.store.rows import ActivityRow, MemberRow
 
-# One query binds at most so many ids, whatever SQLite's own limit is.
+# The most ids that one query binds.
 NAMES_PER_QUERY = 500
 
 
@@ -36,14 +36,17 @@ def get(conn: Connection, *, member_id: int) -> MemberRecord:
 
 
 def removal(member: MemberRecord) -> str:
-    """How one leaves the registry, as the advice of a sentence: the root Director with its fleet only."""
+    """The advice how to remove a member, as a part of a sentence.
+
+    The root Director leaves with its fleet only.
+    """
     if member.kind is MemberKind.DIRECTOR:
         return f"delete its fleet with `cafleet fleet delete {member.fleet_id} --kill-panes`"
     return f"delete the member with `cafleet member delete {member.member_id}`"
 
 
 def check_together(conn: Connection, *, member_id: int, other_id: int) -> None:
-    """Refuse two members between whom no message can pass: both are active, and in one fleet.
+    """Refuse two members that cannot exchange messages. Both have to be active and in one fleet.
 
     Raises:
         UnknownIdError: one of them is not an active member.
@@ -76,13 +79,13 @@ def in_fleet(conn: Connection, *, member_id: int, fleet_id: int) -> bool:
 
 
 def in_pane(conn: Connection, *, pane: TmuxPane) -> int | None:
-    """The active member that is placed in a pane of this very server, or ``None``.
+    """The active member in a pane of this very server, or ``None``.
 
-    Pane ids and sockets are used again by later servers; placements from before schema 13 know no
-    server and count as none.
+    Later servers use pane ids and sockets again. Placements from before schema 13 know no server, so they do
+    not count.
 
     Raises:
-        IntegrityError: a member that may be it has a status that is not known.
+        IntegrityError: the status of a member that it may be is not known.
     """
     owners = [
         row.member_id
@@ -223,7 +226,7 @@ def _activity(row: ActivityRow, now: datetime) -> MemberActivity:
 
 
 def _idle(stamps: Sequence[str | None], now: datetime) -> int | None:
-    """Seconds since the greatest stamp as text; it never falls back to an older one."""
+    """Seconds since the greatest stamp, compared as text. Never falls back to an older stamp."""
     latest = max((stamp for stamp in stamps if stamp is not None), default=None)
     seconds = None if latest is None else clock.seconds_since(latest, now)
     return None if seconds is None else max(seconds, 0)

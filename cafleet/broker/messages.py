@@ -1,4 +1,4 @@
-"""Messages: sent, broadcast, polled, acknowledged, looked up."""
+"""Send, broadcast, poll, acknowledge and look up messages."""
 
 from __future__ import annotations
 
@@ -48,9 +48,9 @@ def send(
     now: datetime,
     urgent: bool = False,
 ) -> MessageRecord:
-    """Store a message to one member of the sender's fleet; the body is kept as it is given.
+    """Store a message to one member of the sender's fleet. The body is stored unchanged.
 
-    The notice of an ``urgent`` one may be put into the queue of a working agent.
+    The notice of an ``urgent`` message may be typed into the queue of a working agent.
 
     Raises:
         UnknownIdError: the sender or the recipient is not an active member.
@@ -80,13 +80,13 @@ def send(
 def broadcast(
     conn: Connection, *, sender_id: int, text: str, now: datetime, urgent: bool = False
 ) -> Broadcast:
-    """Store a message to every other active member of the sender's fleet; there may be none.
+    """Store a message to all other active members of the sender's fleet. There may be none.
 
-    ``urgent`` is meant as in :func:`send`.
+    ``urgent`` is that of :func:`send`.
 
     Raises:
         UnknownIdError: the sender is not an active member.
-        IntegrityError: a member's status is none that is known.
+        IntegrityError: the status of a member is not known.
     """
     at = clock.stamp(now)
     with transaction(conn):
@@ -123,8 +123,8 @@ def delivery_ids(conn: Connection, *, summary_id: int) -> list[int]:
 def poll(
     conn: Connection, *, member_id: int, limit: int | None = None, oldest: bool = False
 ) -> list[MessageRecord]:
-    """What an active member has not acknowledged, newest status first, or ``oldest`` first; at most
-    ``limit`` of it. Marks nothing.
+    """The messages that an active member has not acknowledged, newest or ``oldest`` first, at most ``limit``.
+    Marks nothing.
 
     Raises:
         UnknownIdError: there is no such active member.
@@ -141,11 +141,11 @@ def count_pending(conn: Connection, *, member_id: int) -> int:
 
 
 def ack(conn: Connection, *, message_id: int, now: datetime) -> MessageRecord:
-    """Acknowledge a delivery: the one change of its status.
+    """Acknowledge a delivery. Its status changes this once.
 
     Raises:
         UnknownIdError: there is no such message.
-        RefusedError: it is not waiting for an acknowledgement; says the state that it is in.
+        RefusedError: it is not waiting for an acknowledgement. Says its state.
     """
     with transaction(conn):
         message = get(conn, message_id=message_id)
@@ -181,7 +181,7 @@ def life_lines(conn: Connection, *, message: MessageRecord) -> list[LifeLine]:
 
 
 def inbox(conn: Connection, *, member_id: int, page: Page | None = None) -> list[TrackedMessage]:
-    """Every delivery that a member owns, newest status first; or a page of them, newest first."""
+    """All deliveries that a member owns, newest status first; or a page of them, newest first."""
     if page is None:
         return records(queries.list_inbox(conn, member_id=member_id), TrackedMessage)
     return records(
@@ -191,7 +191,7 @@ def inbox(conn: Connection, *, member_id: int, page: Page | None = None) -> list
 
 
 def sent(conn: Connection, *, member_id: int, page: Page | None = None) -> list[TrackedMessage]:
-    """Every delivery that a member has sent, or a page of them, in the order of the inbox."""
+    """All deliveries that a member has sent, or a page of them, in the order of the inbox."""
     if page is None:
         return records(queries.list_sent(conn, member_id=member_id), TrackedMessage)
     return records(
@@ -246,7 +246,7 @@ def history(
             MessageRecord,
         )
     if member is None and found:
-        # Of a member that was removed by hand its messages tell the fleet.
+        # A member may have been removed by hand. Its messages tell the fleet.
         member = members.find(conn, member_id=found[0].owner_member_id)
     if member is None or member.fleet_id != fleet_id:
         raise UnknownIdError(

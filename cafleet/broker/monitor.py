@@ -1,4 +1,4 @@
-"""The row of a fleet's courier: who runs it, how it does, what it is asked."""
+"""The row of a fleet's courier: its process, its state, its requests."""
 
 from __future__ import annotations
 
@@ -31,22 +31,24 @@ class Wake(StrEnum):
 
 
 class Claim(msgspec.Struct, frozen=True, kw_only=True):
-    """What a courier knows its fleet's row by. The process id alone may be another's: ids are given
-    out again, and every namespace has its own."""
+    """The proof that a row belongs to a courier.
+
+    A process id is not enough: ids are given out again, and every namespace has its own.
+    """
 
     fleet_id: int
     pid: int
     started_at: str
 
     def holds(self, row: MonitorRuntime | None) -> bool:
-        """Whether the row is still of this claim."""
+        """Whether the row still belongs to this claim."""
         return row is not None and (row.pid, row.started_at) == (self.pid, self.started_at)
 
 
-# A courier counts as alive for so many ticks without a heartbeat, and never for less than this.
+# A courier counts as alive for so many ticks without a heartbeat, and at least for so many seconds.
 TICKS_UNTIL_STALE = 3
 SECONDS_UNTIL_STALE = 15
-# The pause after a wake without proof doubles up to this, or to the interval if that is longer.
+# The pause after unproven wakes doubles up to this, or to the interval if that is longer.
 LONGEST_RETRY_SECONDS = 3600
 
 
@@ -59,7 +61,7 @@ def runtime(conn: Connection, *, fleet_id: int) -> MonitorRuntime | None:
 def is_live(row: MonitorRuntime | None, *, lock_held: bool, now: datetime) -> bool:
     """Whether a courier runs: claimed, ticking, and its file lock held by some process.
 
-    A tick in the future, or one that cannot be read, is not a fresh one.
+    A tick in the future, or an unreadable one, is not fresh.
     """
     if row is None or row.pid is None or row.last_tick_at is None or not lock_held:
         return False
@@ -81,12 +83,12 @@ def claim(
     now: datetime,
     unless_stopped: bool = False,
 ) -> Claim:
-    """Take the courier of a fleet over, unless it is live, or was stopped where that is to count.
+    """Claim the fleet for a courier, unless one is live, or it was stopped and ``unless_stopped`` is set.
 
-    ``lock_held`` says whether another process holds the loop's file lock.
+    ``lock_held`` says whether another process holds the courier's file lock.
 
     Raises:
-        RefusedError: a live courier has it, or it was stopped.
+        RefusedError: a courier is live, or it was stopped.
     """
     claimed = Claim(fleet_id=fleet_id, pid=pid, started_at=clock.stamp(now))
     with transaction(conn):
@@ -118,7 +120,7 @@ def running(fleet_id: int) -> RefusedError:
 
 
 def heartbeat(conn: Connection, claim: Claim, *, now: datetime) -> bool:
-    """Note that the courier is alive; whether it is still the caller's."""
+    """Note that the courier is alive. Returns whether the row is still the caller's."""
     with transaction(conn):
         return bool(
             queries.set_monitor_heartbeat(
@@ -132,7 +134,7 @@ def heartbeat(conn: Connection, claim: Claim, *, now: datetime) -> bool:
 
 
 def clear(conn: Connection, claim: Claim) -> bool:
-    """Give the courier up, if it is the caller's; whether it was."""
+    """Give up the claim, if it is the caller's. Returns whether it was."""
     with transaction(conn):
         return bool(
             queries.set_monitor_unclaimed(
@@ -142,16 +144,16 @@ def clear(conn: Connection, claim: Claim) -> bool:
 
 
 def stop(conn: Connection, *, fleet_id: int, now: datetime) -> None:
-    """Ask the courier to end, and keep others from starting it until it is run by hand."""
+    """Ask the courier to end, and let nobody start one until `monitor run`."""
     with transaction(conn):
         queries.upsert_monitor_stop(conn, fleet_id=fleet_id, now=clock.stamp(now))
 
 
 def wake_due(row: MonitorRuntime, *, now: datetime) -> Wake | None:
-    """Whether the monitor is to be woken now: on request, or since its interval is over.
+    """Whether to wake the monitor now: on request, or because its interval is over.
 
-    After a wake that nothing proves, the interval counts from that try, and doubles with each in a
-    row. A time that cannot be read, or lies in the future, does not silence the wakes.
+    After an unproven wake the interval counts from that attempt, and doubles with each further one. A time
+    that is unreadable or in the future does not stop the wakes.
 
     Raises:
         IntegrityError: the row is claimed and has no interval.
@@ -183,8 +185,8 @@ def settle_wake(
 ) -> None:
     """Note what became of a wake that was typed, inside the caller's transaction.
 
-    ``state`` is *submitted* or *unsure*, or another if not a byte was typed. A wake is one try,
-    however often its text is looked for.
+    ``state`` is *submitted* or *unsure*, or another if not a byte was typed. A wake is one attempt, however
+    often its text is looked for.
     """
     member_id, attempted_at = typing.member_id, typing.typed_at
     if state is DeliveryState.SUBMITTED:
@@ -198,7 +200,7 @@ def settle_wake(
 
 
 def note_wake_waits(conn: Connection, *, fleet_id: int, reason: str) -> None:
-    """Note why a wake that is due is not typed; writes only if that is news."""
+    """Note why a due wake is not typed. Writes only if that is news."""
     row = runtime(conn, fleet_id=fleet_id)
     if row is None or (row.wake_outcome, row.wake_reason) == (WakeOutcome.WAITING, reason):
         return
@@ -207,7 +209,7 @@ def note_wake_waits(conn: Connection, *, fleet_id: int, reason: str) -> None:
 
 
 def set_interval(conn: Connection, *, fleet_id: int, seconds: int) -> bool:
-    """Change the seconds between wakes; whether there is a row to keep them."""
+    """Change the seconds between wakes. Returns whether there is a row."""
     with transaction(conn):
         return bool(
             queries.set_monitor_interval(conn, fleet_id=fleet_id, wake_interval_seconds=seconds)
@@ -215,7 +217,7 @@ def set_interval(conn: Connection, *, fleet_id: int, seconds: int) -> bool:
 
 
 def request_wake(conn: Connection, *, fleet_id: int, now: datetime) -> bool:
-    """Ask for a wake at the next tick; whether there is a row to ask it of."""
+    """Ask for a wake at the next tick. Returns whether there is a row."""
     with transaction(conn):
         return bool(queries.set_monitor_wake_request(conn, fleet_id=fleet_id, now=clock.stamp(now)))
 
@@ -224,7 +226,7 @@ def wake_targets(conn: Connection, *, fleet_id: int) -> list[WakeTarget]:
     """The placed ordinary members that the monitor watches, ids ascending.
 
     Raises:
-        IntegrityError: a member's status is none that is known, so it may be one of them.
+        IntegrityError: the status of a member is not known, so it may be one of them.
     """
     fleets.check_statuses(conn, fleet_id=fleet_id)
     monitor_id = members.active_monitor_id(conn, fleet_id=fleet_id)

@@ -1,4 +1,4 @@
-"""Which names a member or a fleet may get: they can be seen whole, and are not taken for another's."""
+"""The names that a member or a fleet may get. A name is visible as a whole and does not look like another."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _OFFICES = {MemberKind.DIRECTOR: "Director", MemberKind.MONITOR: "monitor"}
 
 
 def fault(name: str) -> str | None:
-    """What is wrong with a name by itself; ``None`` if nothing is."""
+    """What is wrong with a name by itself, or ``None``."""
     hidden = hides(name)
     if hidden is not None:
         return f"a name may not hold {hidden}, which nobody sees"
@@ -39,9 +39,9 @@ def fault(name: str) -> str | None:
 
 
 def check(conn: Connection, *, fleet_id: int, name: str, monitor: bool, allow_same: bool) -> None:
-    """Refuse a name that is taken for that of an active member, or for an office that is another's.
+    """Refuse a name that looks like the name of an active member, or like an office of another member.
 
-    ``allow_same`` lets an ordinary member's name be given again as it is.
+    ``allow_same`` allows exactly the name of another ordinary member.
 
     Raises:
         UsageError: the name cannot be seen whole.
@@ -75,7 +75,7 @@ def _quoted(name: str) -> str:
 
 
 def _readings(name: str) -> frozenset[str]:
-    """As what a name can be read: two names with a reading in common look alike.
+    """The readings of a name. Two names that share a reading look alike.
 
     Case is folded before look-alikes are replaced and after it, for a capital ``I`` is a small ``i``
     to one reader and an ``l`` to another. Two names may also look alike in capitals only, as
@@ -97,7 +97,7 @@ def _skeleton(text: str) -> str:
 
 @cache
 def _prototypes() -> dict[str, str]:
-    """What each letter looks like, where it looks like another."""
+    """The look of each letter that looks like another."""
     return {letter: prototype for prototype, letters in _look_alikes() for letter in letters}
 
 

@@ -1,4 +1,4 @@
-"""Where members live: the pane of each, pending at first, and what the last look at it found."""
+"""The placements of members: their panes, pending at first, and the last look at each."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ def set_pane(
     """Record the pane of a pending placement, and the process id of the server that holds it.
 
     Raises:
-        RefusedError: the placement has vanished meanwhile, for instance with its fleet.
+        RefusedError: the placement is gone, for instance because its fleet was deleted.
     """
     with transaction(conn):
         placed = queries.set_placement_pane(
@@ -74,8 +74,8 @@ def set_pane(
 def refuse_owned_pane(conn: Connection, *, placement: PendingPlacement, pane: str) -> None:
     """Raise RefusedError if a placement from before schema 9 names the untagged pane.
 
-    Such a placement knows no server: it owns the pane if session and window match. Later ones are
-    known by the pane's tag alone; their pane id may be another pane's on a server that was restarted.
+    Such a placement knows no server. It owns the pane if session and window match. Later placements are known
+    by the pane's tag alone, since a restarted server gives their pane id to another pane.
     """
     for owner in queries.list_pane_owners(conn, mux_pane_id=pane):
         there = (owner.mux_session, owner.mux_window_id) == (placement.session, placement.window)
@@ -93,11 +93,10 @@ def record_looks(
     moves: Mapping[int, tuple[str, str, str]],
     now: datetime,
 ) -> dict[int, str]:
-    """Keep what the last look at some members' panes has found; since when looks have found the
-    same, by member id.
+    """Record the last look at some members' panes. Returns by member id since when looks have found the same.
 
-    ``moves`` holds the pane, session and window of those that were moved; a placement that names
-    another pane by now is left alone.
+    ``moves`` holds pane, session and window of the panes that were moved. A placement that names another pane
+    by now stays as it is.
     """
     since: dict[int, str] = {}
     if not looks and not moves:

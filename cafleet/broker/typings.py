@@ -1,7 +1,7 @@
-"""What is typed into panes, on record before the first byte and until it is settled.
+"""Texts that are typed into panes: recorded before the first byte, until they are settled.
 
-A member has one row at most: its pane gets no second text while the first may still stand there.
-A settled text is deleted, since a prompt is a person's text and nothing needs it any longer.
+A member has at most one row: its pane gets no second text while the first may still stand there. A
+settled text is deleted. A prompt is a person's text, and nothing needs it any longer.
 """
 
 from __future__ import annotations
@@ -23,9 +23,8 @@ from cafleet.store.connection import transaction
 class Intent(msgspec.Struct, frozen=True, kw_only=True):
     """A text that is to be pasted into a member's pane.
 
-    ``program`` is the one that was seen at rest there, and ``picture`` the digest of what was seen.
-    ``marker`` holds what only this text can have put into the transcript, in the order in which it
-    stands there; it may be empty.
+    ``program`` was seen at rest in the pane, and ``picture`` is the digest of what was seen. ``marker`` holds
+    the parts that only this text can have put into the transcript, in their order; it may be empty.
     """
 
     member_id: int
@@ -40,9 +39,9 @@ class Intent(msgspec.Struct, frozen=True, kw_only=True):
 class Settlement(msgspec.Struct, frozen=True, kw_only=True):
     """What became of one text.
 
-    ``state`` is that of the messages that it tells of: *submitted* or *unsure*, or *held* or
-    *unreachable* if not a byte was typed. An unsure text that may still stand in the pane has the
-    digest of the last ``picture``; one that is known to be gone has none, and its row goes.
+    ``state`` is the new state of the deliveries in the text: *submitted* or *unsure*, or *held* or
+    *unreachable* if not a byte was typed. ``picture`` is the digest of the last picture if an unsure text
+    may still stand in the pane. Without it the row is deleted.
     """
 
     typing: Typing
@@ -71,8 +70,8 @@ def begin_notices(
 ) -> list[Typing]:
     """Note the notices of some messages before their first byte, in one commit for all members.
 
-    ``chosen`` holds the messages by member. What is owed no more is left out, and ``compose`` makes
-    the text of the rest. Members whose pane another process is typing into are left out too.
+    ``chosen`` holds the notices by member. Those that are no longer owed are left out, and ``compose`` makes
+    the text of the rest. Members whose pane another process is typing into are left out, too.
     """
     begun = []
     with transaction(conn):
@@ -90,7 +89,7 @@ def begin_notices(
 def adopt(
     conn: Connection, intent: Intent, *, message_ids: Sequence[int], now: datetime
 ) -> Typing | None:
-    """Note what an older program has left half typed without a note of it."""
+    """Record a text that an older program has left half typed."""
     with transaction(conn):
         return _insert(conn, intent, message_ids, now, token="")
 
@@ -135,13 +134,13 @@ def note_enters(conn: Connection, *, member_ids: Sequence[int]) -> None:
 
 
 def compare_with(conn: Connection, *, member_id: int, picture: str) -> None:
-    """Replace the picture of an unsure text, since the pane has another size by now."""
+    """Replace the picture of an unsure text after the pane has changed its size."""
     with transaction(conn):
         queries.set_typing_picture(conn, member_id=member_id, picture=picture)
 
 
 def settle(conn: Connection, settlements: Sequence[Settlement], *, now: datetime) -> None:
-    """Note what became of some texts and of all that they tell of, in one commit.
+    """Note what became of some texts and of the deliveries in them, in one commit.
 
     A text that was settled or replaced meanwhile is left alone.
     """

@@ -1,4 +1,4 @@
-"""Who waits for whom: rows that live as long as their process, and the refusal of circles."""
+"""Record who waits for whom while its process lives, and refuse circles."""
 
 from __future__ import annotations
 
@@ -24,15 +24,15 @@ def begin(
     now: datetime,
     until: datetime,
 ) -> list[int]:
-    """Note that a process waits for members; the ids of its rows. An empty ``awaited_ids`` means
-    that it waits for whoever comes. ``message_id`` is the (first) message whose fate it waits for,
-    ``None`` that it waits for a message to come.
+    """Record that a process waits for members. Returns the ids of its rows. Without ``awaited_ids`` it
+    waits for anybody. ``message_id`` is the (first) message whose delivery it waits for; ``None`` means
+    that it waits for a new message.
 
-    ``is_alive`` tells by the lock file of another wait whether its process lives; the rows of dead
-    ones are removed. One whose time is over blocks nobody, though its process may not have seen that.
+    ``is_alive`` says by the lock file of another wait whether its process lives. The rows of dead processes
+    are removed. A wait whose time is over blocks nobody.
 
     Raises:
-        RefusedError: one of the awaited waits, directly or through others, for the waiter.
+        RefusedError: an awaited member waits for the waiting one, directly or through others.
     """
     with transaction(conn):
         going = []
@@ -66,7 +66,7 @@ def end(conn: Connection, *, wait_ids: Sequence[int]) -> None:
 
 
 def _is_met(conn: Connection, row: WaitRow) -> bool:
-    """Whether the message that a process waits for has come, though it has not seen it yet."""
+    """Whether the awaited message has come, though the process has not seen it yet."""
     if row.message_id is not None or row.awaited_member_id is None:
         return False
     pending = queries.list_pending(conn, member_id=row.waiter_member_id, limit=NO_LIMIT)
@@ -74,7 +74,7 @@ def _is_met(conn: Connection, row: WaitRow) -> bool:
 
 
 def _refuse_circle(rows: Sequence[WaitRow], waiter: int, awaited: int) -> None:
-    """Follow who waits for whom from ``awaited`` on; a wait for oneself is a circle as well."""
+    """Follow who waits for whom, beginning at ``awaited``. A wait for oneself is a circle, too."""
     path = {awaited: [awaited]}
     frontier = [awaited]
     while frontier:

@@ -1,1 +1,1 @@
-"""What spans the registry, the panes and the agents, with what each undoes when it fails."""
+"""Operations on registry, panes and agents together. Each undoes its steps when it fails."""

@@ -1,4 +1,4 @@
-"""What `doctor` says of the coding agents: which assets are where, and whether they are in order."""
+"""The section of `doctor` on coding agents: which assets are where, and whether they are in order."""
 
 from __future__ import annotations
 

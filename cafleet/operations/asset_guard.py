@@ -1,4 +1,4 @@
-"""The assets guard: no command of a fleet runs while its agents are taught by another version."""
+"""The assets guard: no fleet command runs while the agents have the skill of another version."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ def check_assets(conn: Connection) -> None:
 
     Raises:
         SettingError: a variable that says where an agent's files live is unusable.
-        AgentError: nothing is installed at any of these paths, or something by another version.
+        AgentError: nothing is installed at these paths, or something of another version.
         IntegrityError: the record of one at these paths is damaged.
     """
     places = [(agent, locate(agent).base) for agent in CodingAgent]

@@ -1,7 +1,7 @@
-"""Who calls: the member that this process acts for, as far as its environment proves it.
+"""Identify the calling member, as far as the environment of this process proves it.
 
-The one place that decides it. Only the environment and the database are read, no multiplexer is
-asked, so that it works in a sandbox.
+This is the only place that decides it. It reads the environment and the database alone, so it works in a
+sandbox.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from cafleet.store import Connection
 
 
 class Evidence(StrEnum):
-    """What proves who calls: the variables of the member's pane, or the pane itself."""
+    """The proof of who calls: the variables of the member's pane, or the pane itself."""
 
     VARIABLE = "variable"
     PANE = "pane"

@@ -13,7 +13,7 @@ from cafleet.store import Connection
 
 
 class Capture(msgspec.Struct, frozen=True, kw_only=True):
-    """``lines`` is what was asked for; the hash is over the UTF-8 of ``content``, in hexadecimal."""
+    """``lines`` echoes the request. The hash is over the UTF-8 of ``content``, in hexadecimal."""
 
     member_id: int
     pane_id: str
@@ -24,7 +24,7 @@ class Capture(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def capture_member(conn: Connection, *, member_id: int, lines: int, ansi: bool) -> Capture:
-    """The last ``lines`` drawn lines of a member's pane; nothing is stored.
+    """Read the last ``lines`` drawn lines of a member's pane. Stores nothing.
 
     Raises:
         UnknownIdError, RefusedError: the member has no pane.

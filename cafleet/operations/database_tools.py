@@ -1,4 +1,4 @@
-"""What a DBA asks for: the queries and their plans, a check of everything, a copy."""
+"""The DBA's tools: queries and their plans, a check of everything, a copy."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ MOST_OF_A_KIND = 1000
 
 
 class ExplainedQuery(msgspec.Struct, frozen=True, kw_only=True):
-    """A query as its file has it, and how SQLite runs it on the database at hand."""
+    """A query as its file has it, and how SQLite runs it on the given database."""
 
     contract: Contract
     source: str
@@ -43,7 +43,7 @@ class ExplainedQuery(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def list_contracts() -> Sequence[Contract]:
-    """What every query promises, by file and place."""
+    """The contracts of all queries, by file and place."""
     return read_contracts()
 
 
@@ -63,7 +63,8 @@ def explain(conn: Connection, name: str) -> ExplainedQuery:
 
 
 def copy_database(conn: Connection, *, database: str, path: str) -> tuple[str, int]:
-    """Copy the database on ``conn``, the file ``database``; the absolute path of the copy, its bytes.
+    """Copy the database on ``conn``, the file ``database``. Returns the absolute path of the copy and
+    its bytes.
 
     Raises:
         RefusedError: ``path`` is taken.
@@ -83,8 +84,8 @@ def copy_database(conn: Connection, *, database: str, path: str) -> tuple[str, i
 def check(path: str) -> list[str]:
     """Everything that is wrong with the database at ``path``, a sentence each.
 
-    It is only read, in steps that nobody has to wait for where the journal mode is WAL. Where one
-    part cannot be checked the others are. One that another program owns is not touched.
+    The database is only read; in WAL mode nobody waits for that. If a part cannot be checked, the others are.
+    Another program's database is not touched.
 
     Raises:
         DatabaseError: there is no database, or it cannot be opened.
@@ -109,7 +110,7 @@ def check(path: str) -> list[str]:
 
 
 def remarks(path: str) -> list[str]:
-    """What is worth knowing of a database at head and no fault, a sentence each."""
+    """Remarks on a database at head that are no faults, a sentence each."""
     what = recognise(path)
     if what.version != HEAD or what.kind in (Kind.PUBLISHED, Kind.UNSOUND):
         return []
@@ -125,9 +126,9 @@ def remarks(path: str) -> list[str]:
 def _parts(
     conn: Connection, what: Recognised, *, is_at_head: bool
 ) -> Iterator[tuple[str, Iterator[str]]]:
-    """Each part of the check, by the name of what it looks at.
+    """The parts of the check by name.
 
-    What is about this program's schema is left out where the database has another.
+    Parts about this program's schema are left out if the database has another.
     """
     yield (
         "integrity",

@@ -1,4 +1,4 @@
-"""`doctor`: everything that can be said about the installation, whatever is wrong with it."""
+"""`doctor`: a report on the whole installation, whatever is wrong with it."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ _NO_INSTALLS: _Installs = ([], [])
 
 
 def diagnose() -> Diagnosis:
-    """Look at the multiplexer, the database and the coding agents; never raises, changes nothing."""
+    """Examine multiplexer, database and coding agents. Never raises and changes nothing."""
     caller, multiplexer_found, warnings = _check_multiplexer()
     database, installs = _check_database(caller, warnings)
     agents = check_agents(*installs)
@@ -43,7 +43,7 @@ def diagnose() -> Diagnosis:
 
 
 def mend_pane(pane: str) -> MendedPane:
-    """Close an orphan pane on one of the servers that `doctor` looks at.
+    """Close an orphan pane on one of the servers that `doctor` examines.
 
     Raises:
         RefusedError: it is no orphan.
@@ -58,7 +58,7 @@ def mend_pane(pane: str) -> MendedPane:
 
 
 def _check_multiplexer() -> tuple[CallerPane | None, Multiplexer, list[str]]:
-    """The calling pane, what is found of it, and what else is to be known of its server."""
+    """The calling pane and the findings on its server."""
     try:
         caller = detect_caller()
         path = multiplexer(caller.backend, caller.socket).variable(caller.pane, "PATH") or ""
@@ -125,8 +125,10 @@ def _check_database(
 
 
 def _read(path: str, caller: CallerPane | None) -> tuple[FleetFindings, _Installs, list[str]]:
-    """The fleets and the installations, neither of them hidden by damage in the other; and what
-    could not be read, a sentence each."""
+    """The fleets and the installations, and a sentence for each part that could not be read.
+
+    Damage in one does not hide the other.
+    """
     fleets, installs, faults = FleetFindings(), _NO_INSTALLS, []
     try:
         with closing(connect(path)) as conn:

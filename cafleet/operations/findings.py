@@ -1,4 +1,4 @@
-"""What `doctor` finds. The order of fields is the order of the keys of its JSON."""
+"""The findings of `doctor`. The fields stand in the order of the keys of its JSON."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from cafleet.records import Backend, CodingAgent
 
 
 class InstallState(StrEnum):
-    """How an agent's assets are: those of this program, of another version, absent, or unusable."""
+    """The state of an agent's assets: of this program, of another version, absent, or unusable."""
 
     OK = "ok"
     STALE = "stale"
@@ -19,7 +19,7 @@ class InstallState(StrEnum):
 
 
 class CourierState(StrEnum):
-    """How a fleet's courier is: ``missing`` should run and does not, ``unreachable`` could not run."""
+    """The state of a fleet's courier. ``missing`` should run and does not; ``unreachable`` could not run."""
 
     RUNNING = "running"
     STOPPED = "stopped"
@@ -55,10 +55,10 @@ class OrphanPane(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class DatabaseFindings(msgspec.Struct, frozen=True, kw_only=True):
-    """``schema_version`` is null without a ledger; what could not be found out is null or empty.
+    """``schema_version`` is null without a ledger. What could not be examined is null or empty.
 
-    ``integrity`` is ``ok`` or SQLite's first findings, ``file_system`` the type of one over a
-    network. ``warnings`` are sentences on what is no issue by itself.
+    ``integrity`` is ``ok`` or SQLite's first findings. ``file_system`` is the type of a network file system.
+    ``warnings`` are sentences that count as no issue.
     """
 
     ok: bool

@@ -1,4 +1,4 @@
-"""What `doctor` says of the living fleets: couriers that should run, panes that nobody owns."""
+"""The part of `doctor` on living fleets: couriers that should run, panes that nobody owns."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ class FleetFindings:
 
 
 def check_fleets(conn: Connection, database: str, caller: CallerPane | None) -> FleetFindings:
-    """Look at every living fleet, and at the panes of every server that is known.
+    """Examine all living fleets and the panes of all known servers.
 
     Raises:
         DatabaseError: the fleets or the members cannot be read.

@@ -1,4 +1,4 @@
-"""Importing what the published Python program has left: on request, and the hint that it is there."""
+"""Import the fleets of the published Python program, and hint at fleets that were not imported."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ from cafleet.store.untouched import read_untouched, traces
 
 
 def import_database(path: str, source: str) -> tuple[str, ImportReport]:
-    """Bring the fleets of the predecessor's database at ``source`` into ours at ``path``; its absolute
-    path, and what was done. ``source`` is only read.
+    """Import the fleets of the predecessor's database at ``source`` into ours at ``path``. Returns the
+    absolute path of ``source`` and a report. ``source`` is only read.
 
     Raises:
         RefusedError: ``source`` is no such database, or it was written meanwhile.
@@ -57,8 +57,10 @@ def _why_not(source: str, kind: Kind, sentence: str | None) -> str:
 
 
 def hint(path: str) -> str | None:
-    """A sentence on fleets of the predecessor at its usual place that were not imported; null if
-    there are none, or it cannot be found out."""
+    """A sentence about fleets at the predecessor's usual place that were not imported.
+
+    Null if there are none, or that cannot be found out.
+    """
     try:
         source = settings.predecessor_path()
         if not os.path.isfile(source) or not recognise(source).is_importable:

@@ -1,4 +1,4 @@
-"""Processes that outlive the pane that they ran in: told, noted, and ended on request."""
+"""Processes that outlive their pane: report them, record them, and end them on request."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _SECONDS = 1.0
 
 
 def family_in(observation: Observation) -> tuple[Process, ...]:
-    """The processes of a pane before it is closed; none where they cannot be seen."""
+    """The processes of a pane before it is closed. Empty if they cannot be seen."""
     picture = observation.picture
     if picture is None or picture.dead or picture.foreground is None or not picture.pid:
         return ()
@@ -27,7 +27,7 @@ def family_in(observation: Observation) -> tuple[Process, ...]:
 def told_of(
     conn: Connection, families: Mapping[int, tuple[Process, ...]], *, force: bool = False
 ) -> list[str]:
-    """What has outlived the panes of members, by member id, a sentence each; ended with ``force``."""
+    """Sentences about processes that outlived the panes of members, by member id. ``force`` ends them."""
     outlasting([process for each in families.values() for process in each], _SECONDS)
     database_id = fleets.database_id(conn)
     said = []
@@ -47,7 +47,7 @@ def _heirs(database_id: str, member_id: int) -> list[Process]:
 
 
 def end_noted(conn: Connection, member_id: int) -> list[str]:
-    """End what has outlived the pane of a member that was deleted before, a sentence each."""
+    """End the processes that outlived the pane of a deleted member. Returns a sentence for each."""
     here = boot()
     noted = leftovers.noted(conn, member_id=member_id)
     left = living(
@@ -62,7 +62,7 @@ def end_noted(conn: Connection, member_id: int) -> list[str]:
 
 
 def _settled(conn: Connection, member_id: int, left: list[Process], *, force: bool) -> str:
-    """End the processes if that is wanted, note those that run on, and say what became of them."""
+    """End the processes if ``force`` is set, record those that run on, and say what became of them."""
     remaining = end(left) if force else left
     leftovers.note(
         conn,

@@ -1,4 +1,4 @@
-"""How a fleet's courier does, what may be asked of it, and its end."""
+"""The state of a fleet's courier, requests to it, its start and its stop."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ class LoopStatus(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def loop_status(conn: Connection, *, fleet_id: int) -> LoopStatus:
-    """How the courier does, what is owed, and what may not have arrived.
+    """The state of the courier, what is owed, and what is unsure.
 
     Raises:
         UnknownIdError: the fleet is unknown or deleted.
@@ -48,7 +48,10 @@ def loop_status(conn: Connection, *, fleet_id: int) -> LoopStatus:
 
 
 class CourierView(msgspec.Struct, frozen=True, kw_only=True):
-    """What a watcher of a fleet's monitor sees at one instant; ``runtime`` as in :class:`LoopStatus`."""
+    """A fleet's courier and the members that its monitor checks, at one instant.
+
+    ``runtime`` is that of :class:`LoopStatus`.
+    """
 
     now: datetime
     running: bool
@@ -57,7 +60,7 @@ class CourierView(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def view_courier(conn: Connection, *, fleet_id: int) -> CourierView:
-    """How the courier of a living fleet does, and the members that its monitor watches."""
+    """The courier of a living fleet, and the members that its monitor checks."""
     now = clock.utc_now()
     runtime = monitor.runtime(conn, fleet_id=fleet_id)
     return CourierView(
@@ -69,7 +72,7 @@ def view_courier(conn: Connection, *, fleet_id: int) -> CourierView:
 
 
 def request_wake(conn: Connection, *, fleet_id: int) -> str | None:
-    """Ask the courier to wake its monitor; when that was, ``None`` where no courier is live to do it."""
+    """Ask the courier to wake its monitor. Returns the time of that, ``None`` if no courier is live."""
     now = clock.utc_now()
     if not _is_live(monitor.runtime(conn, fleet_id=fleet_id), fleet_id, now):
         return None
@@ -78,7 +81,7 @@ def request_wake(conn: Connection, *, fleet_id: int) -> str | None:
 
 
 def has_process(*, fleet_id: int) -> bool:
-    """Whether a process runs the fleet's courier, or is about to; the one thing that
+    """Whether a process runs the fleet's courier, or is about to. This is the only thing that
     :func:`view_courier` sees outside the database."""
     return is_held(courier_lock_path(settings.database_path(), fleet_id))
 
@@ -90,8 +93,9 @@ def _is_live(runtime: MonitorRuntime | None, fleet_id: int, now: datetime) -> bo
 def start_loop(
     conn: Connection, *, fleet_id: int, tick: int | None, interval: int | None
 ) -> MonitorRuntime:
-    """Start the courier in the background, also where it was stopped; its row once it has claimed the
-    fleet. ``tick`` and ``interval`` are as for a courier in the foreground.
+    """Start the courier in the background, even if it was stopped.
+
+    Returns its row once it has claimed the fleet. ``tick`` and ``interval`` are those of `monitor run`.
 
     Raises:
         UnknownIdError: the fleet is unknown or deleted.
@@ -122,7 +126,7 @@ def start_loop(
 
 
 def stop_loop(conn: Connection, *, fleet_id: int) -> bool:
-    """Stop the courier, keep it from being started by others, and wait for its end; whether it ran.
+    """Stop the courier, let nobody start one, and wait for its end. Returns whether it ran.
 
     Raises:
         UnknownIdError: the fleet is unknown or deleted.

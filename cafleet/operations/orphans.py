@@ -1,8 +1,8 @@
-"""Panes that carry a tag of this database and are nobody's, and what becomes of them.
+"""Orphan panes: they carry a tag of this database and belong to no member.
 
-Only what a creation of a fleet has left that was never committed is closed unasked. All other such
-panes are listed by `doctor` and closed by name: a fleet that was deleted may have left them on
-purpose, and the database may be an older backup that does not know them.
+Only panes of a fleet's creation that was never committed are closed unasked. `doctor` lists all others, and
+a person closes them by name. A deleted fleet may have left them on purpose, or the database may be an
+older backup that does not know them.
 """
 
 from __future__ import annotations
@@ -22,14 +22,14 @@ from cafleet.store import Connection
 
 
 class MendedPane(msgspec.Struct, frozen=True, kw_only=True):
-    """What was done with an orphan: ``closed``, or ``untagged`` where it is a Director's."""
+    """The end of an orphan: ``closed``, or ``untagged`` if it was a Director's."""
 
     pane_id: str
     outcome: str
 
 
 def orphans_on(conn: Connection, server: Multiplexer) -> Iterator[OrphanPane]:
-    """The orphans of a server; none if it cannot be reached."""
+    """The orphans of a server. Empty if it cannot be reached."""
     try:
         spots = server.survey() if server.is_listening() else []
     except CafleetError:
@@ -45,8 +45,8 @@ def orphans_on(conn: Connection, server: Multiplexer) -> Iterator[OrphanPane]:
 
 
 def sweep(conn: Connection, server: Multiplexer) -> None:
-    """Close the panes that creations of fleets have left which ended before their commit, and free
-    the panes that they were called from.
+    """Close the panes that interrupted creations of fleets have left, and untag the panes that they
+    were called from.
 
     Raises:
         MultiplexerError: the server cannot be reached.
@@ -63,7 +63,7 @@ def sweep(conn: Connection, server: Multiplexer) -> None:
 
 
 def mend(conn: Connection, servers: Sequence[Multiplexer], pane: str) -> MendedPane:
-    """Close the orphan ``pane``, or free it if it is a Director's.
+    """Close the orphan ``pane``, or untag it if it is a Director's.
 
     Raises:
         RefusedError: it is no orphan, or more than one server has an orphan of this id.

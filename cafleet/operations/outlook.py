@@ -1,4 +1,4 @@
-"""What decides how it goes on with a notice, beside what its life line has."""
+"""The outlook of a delivery: everything beside its life line that decides what happens next."""
 
 from __future__ import annotations
 
@@ -25,9 +25,12 @@ from cafleet.store import Connection
 
 
 class DeliveryOutlook(msgspec.Struct, frozen=True, kw_only=True):
-    """``lacks_courier``: the notice is owed, and no courier runs that would type it. ``is_gone``: the
-    recipient's pane was gone when it was last looked at. ``lock_file`` is that of the pane, where
-    another process keeps the courier from typing. ``removal``: how the recipient is taken out."""
+    """``lacks_courier``: the notice is owed, and no courier runs that would type it.
+
+    ``is_gone``: the recipient's pane was gone at the last look. ``lock_file`` is the pane's lock if
+    another process keeps the courier from typing. ``removal`` is the advice how to remove the
+    recipient.
+    """
 
     line: LifeLine
     fleet_id: int
@@ -40,7 +43,7 @@ class DeliveryOutlook(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def outlooks(conn: Connection, *, lines: Sequence[LifeLine]) -> list[DeliveryOutlook]:
-    """Some deliveries of one fleet, ids ascending, with what decides how it goes on with them."""
+    """The outlooks of some deliveries of one fleet, ids ascending."""
     rows = deliveries.standing(conn, message_ids=[line.message_id for line in lines])
     unserved = any(line.state in OWED for line in lines) and not is_running(
         conn, database=settings.database_path(), fleet_id=rows[0].fleet_id

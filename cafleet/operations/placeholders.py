@@ -1,7 +1,6 @@
-"""Filling in a spawn prompt: four names in braces, and doubled braces for literal ones.
+"""Fill in a spawn prompt: four names in braces, and doubled braces for literal ones.
 
-``str.format`` is no choice here: it evaluates attributes, indexes and format specs of whatever a
-prompt happens to hold.
+``str.format`` is unsafe here: it evaluates attributes, indexes and format specs of any text in a prompt.
 """
 
 from __future__ import annotations
@@ -17,7 +16,7 @@ _TOKEN = re.compile(r"\{\{|\}\}|\{([^{}]*)\}|[{}]")
 
 
 def fill(prompt: str, values: Mapping[str, object]) -> str:
-    """``prompt`` with its placeholders replaced in one go: what is put in is not read again.
+    """Replace the placeholders of ``prompt``. Inserted values are not read again.
 
     Raises:
         UsageError: an unknown placeholder, or a brace that is neither doubled nor part of one.
@@ -44,5 +43,5 @@ def fill(prompt: str, values: Mapping[str, object]) -> str:
 
 
 def check(prompt: str) -> None:
-    """Raise UsageError as :func:`fill` would, while there are no values yet."""
+    """Raise UsageError as :func:`fill` would, before there are values."""
     fill(prompt, dict.fromkeys(NAMES, ""))

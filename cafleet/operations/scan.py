@@ -1,4 +1,4 @@
-"""`monitor scan`: what every pane of a fleet shows, captured side by side."""
+"""`monitor scan`: capture every pane of a fleet, side by side."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ PENDING = "pane not available (pending placement)"
 
 
 class Scan(msgspec.Struct, frozen=True, kw_only=True):
-    """One member's pane. Either ``content`` with its time and hash is there, or ``error`` is."""
+    """One member's pane. It has either ``content`` with time and hash, or ``error``."""
 
     member_id: int
     name: str
@@ -34,7 +34,7 @@ class Scan(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def scan_fleet(conn: Connection, *, fleet_id: int, lines: int, ansi: bool) -> list[Scan]:
-    """The Director's pane, then those of the other placed members, ids ascending. Writes nothing.
+    """Capture the Director's pane, then those of the other placed members, ids ascending. Writes nothing.
 
     Raises:
         UnknownIdError: the fleet is unknown or deleted.
@@ -60,7 +60,7 @@ def scan_fleet(conn: Connection, *, fleet_id: int, lines: int, ansi: bool) -> li
 def _capture(
     targets: Sequence[Target], lines: int, *, ansi: bool
 ) -> dict[int, str | MultiplexerError]:
-    """The content of panes of one server, or why there is none, by member id."""
+    """The content of panes of one server, or the error, by member id."""
     try:
         mux = multiplexer(targets[0].backend, targets[0].socket)
     except MultiplexerError as error:

@@ -1,4 +1,4 @@
-"""`message send` and `message broadcast`: stored first, then somebody is found to tell the recipients."""
+"""`message send` and `message broadcast`: store the messages, then make sure that a courier runs."""
 
 from __future__ import annotations
 
@@ -23,7 +23,10 @@ class Wait(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Sent(msgspec.Struct, frozen=True, kw_only=True):
-    """``message`` is the summary of a broadcast. ``deliveries`` are by message id, as known now."""
+    """``message`` is a message, or the summary of a broadcast.
+
+    ``deliveries`` are by message id, as known now.
+    """
 
     message: MessageRecord
     deliveries: dict[int, Delivery]
@@ -39,11 +42,11 @@ def send(
     urgent: bool,
     wait: Wait | None,
 ) -> Sent:
-    """Store a message to one member, and see that its notice is taken care of.
+    """Store a message to one member, and make sure that a courier runs.
 
     Raises:
         UnknownIdError, RefusedError: as :func:`cafleet.broker.messages.send`; nothing is stored.
-        WaitError: it is stored, and what was waited for has not come.
+        WaitError: the message is stored, and what was waited for has not come.
     """
     message = messages.send(
         conn,
@@ -59,7 +62,7 @@ def send(
 def broadcast(
     conn: Connection, *, sender_id: int, text: str, urgent: bool, wait: Wait | None
 ) -> Sent:
-    """The same for every other active member of the sender's fleet."""
+    """Send to all other active members of the sender's fleet, as :func:`send` does."""
     made = messages.broadcast(
         conn, sender_id=sender_id, text=text, now=clock.utc_now(), urgent=urgent
     )
@@ -95,7 +98,7 @@ def _wait(
     wait: Wait,
     warnings: Sequence[str],
 ) -> tuple[MessageRecord, list[DeliveryStatus]]:
-    """Wait as asked; what the message and its deliveries have come to."""
+    """Wait as asked. Returns the message and its deliveries after that."""
     from cafleet.courier.waiting import WaitError, wait_for_state
 
     try:
@@ -124,10 +127,10 @@ def _wait(
 
 
 def _see_to_it(conn: Connection, owed: Sequence[DeliveryStatus]) -> list[str]:
-    """Find a courier that types the notices; what to warn the sender of, beside that all is stored.
+    """Make sure that a courier runs. Returns warnings for the sender.
 
-    What goes wrong here is a warning: the messages are stored, and a sender that saw its command
-    fail would send them again.
+    A failure here is a warning: the messages are stored, and a sender that saw its command fail would send
+    them again.
     """
     if not owed:
         return []

@@ -1,4 +1,4 @@
-"""The two halves of `setup`: the database, and what teaches the coding agents."""
+"""The two halves of `setup`: the database, and the skill and presets of the coding agents."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ _LOCK_SECONDS = 30.0
 
 
 class AgentOutcome(msgspec.Struct, frozen=True, kw_only=True):
-    """What became of one agent: either it is installed and recorded, or ``error`` says why not.
+    """The result for one agent: its assets are installed and recorded, or ``error`` says why not.
 
     ``forgotten`` names the damaged records that were deleted.
     """
@@ -55,12 +55,12 @@ def install_assets(
 ) -> Iterator[AgentOutcome]:
     """Install the assets for each agent, in the order given, and record it in the database.
 
-    An agent that fails does not keep the next one from its turn. Where the database could not be
-    brought to head, assets of a newer program stay.
+    If one agent fails, the next ones are still done. If the database could not be brought to head,
+    assets of a newer program stay.
 
     Raises:
-        DatabaseError: the database is none that this program may keep a record in; nothing is
-            installed and the database is not touched.
+        DatabaseError: this program must not write to the database. Nothing is installed, and the database is
+            not touched.
         CafleetError: another setup holds its lock for too long, or the lock cannot be made.
     """
     found = recognise(path)

@@ -1,4 +1,4 @@
-"""Finding the pane of a member that a command is to act on."""
+"""Find the pane of a member that a command acts on."""
 
 from __future__ import annotations
 
@@ -41,10 +41,10 @@ def pane_target(conn: Connection, *, member_id: int) -> Target:
 
 
 def gone(conn: Connection, target: Target, observation: Observation) -> PaneGoneError:
-    """The refusal to act on a pane that is gone, or another's.
+    """The error for a pane that is gone, or that belongs to another member.
 
     Raises:
-        UnknownIdError: the member has left as well.
+        UnknownIdError: the member has left, too.
     """
     member = members.get(conn, member_id=target.member_id)
     return PaneGoneError(

@@ -1,4 +1,4 @@
-"""`member delete` and `fleet delete`: who leaves, and what becomes of the panes."""
+"""`member delete` and `fleet delete`: deregister members and close their panes."""
 
 from __future__ import annotations
 
@@ -26,8 +26,8 @@ ENDED = "its program has ended"
 
 
 class PaneFate(msgspec.Struct, frozen=True, kw_only=True):
-    """What became of a member's pane; ``pane_id`` is null where there was none. ``warnings`` are
-    sentences on what has outlived it."""
+    """What became of a member's pane. ``pane_id`` is null if there was none. ``warnings`` are sentences about
+    processes that outlived it."""
 
     member_id: int
     pane_id: str | None
@@ -44,13 +44,12 @@ class FleetTeardown(msgspec.Struct, frozen=True, kw_only=True):
 def delete_member(conn: Connection, *, member_id: int, force: bool = False) -> PaneFate:
     """Kill a member's pane, if it is still the member's, and deregister the member.
 
-    With ``force`` the processes that outlive the pane are ended as well, also those of a member that
-    was deleted before.
+    ``force`` also ends the processes that outlive the pane, even those of a member that was deleted before.
 
     Raises:
         UnknownIdError: there is no such active member.
         RefusedError: it is the root Director.
-        MultiplexerError: its server cannot be reached; the member stays.
+        MultiplexerError: its server cannot be reached. The member stays.
     """
     if force and _has_left(conn, member_id):
         warnings = end_noted(conn, member_id)
@@ -84,7 +83,7 @@ def _has_left(conn: Connection, member_id: int) -> bool:
 
 
 def delete_fleet(conn: Connection, *, fleet_id: int, kill_panes: bool) -> FleetTeardown:
-    """Soft-delete a fleet and say which of its members' panes still run; a second call finds none.
+    """Soft-delete a fleet and say which of its members' panes still run. A second call finds none.
 
     Raises:
         UnknownIdError: there is no such fleet.
@@ -114,9 +113,9 @@ def delete_fleet(conn: Connection, *, fleet_id: int, kill_panes: bool) -> FleetT
 def _fates(
     targets: Sequence[Target], families: dict[int, tuple[Process, ...]], *, kill_panes: bool
 ) -> dict[int, PaneFate]:
-    """What becomes of panes of one server, and into ``families`` what ran in those that are killed.
+    """Close panes of one server. Puts what ran in the closed ones into ``families``.
 
-    The fleet is deleted already, so nothing is raised.
+    Raises nothing, since the fleet is deleted already.
     """
     try:
         mux = multiplexer(targets[0].backend, targets[0].socket)
@@ -154,7 +153,7 @@ def _is_there(observation: Observation) -> bool:
 
 
 def _free_director(leaving: Sequence[MemberRecord], database_id: str) -> None:
-    """Take the tag off the Director's pane, if it can be reached; a stale one does no harm."""
+    """Untag the Director's pane if it can be reached. A stale tag does no harm."""
     for member in leaving:
         target = target_of(member, database_id)
         if member.kind is not MemberKind.DIRECTOR or target is None:
@@ -171,5 +170,5 @@ def _remove_prompt(member_id: int) -> None:
     try:
         remove_prompt_file(settings.database_path(), member_id)
     except OSError:
-        # The member is gone; its old prompt is only a file that nobody reads any more.
+        # The member is gone, and nobody reads its old prompt any more.
         return

@@ -1,4 +1,4 @@
-"""`member prompt` and `member ping`: one line typed into a pane that is at rest."""
+"""`member prompt` and `member ping`: type one line into a pane at rest."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ class Typed(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Ping(msgspec.Struct, frozen=True, kw_only=True):
-    """``reason`` says why a ping was skipped; both it and the pane may be null."""
+    """``reason`` says why a ping was skipped. It may be null, and so may the pane."""
 
     member_id: int
     pane_id: str | None
@@ -36,11 +36,11 @@ class Ping(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class NotAtRestError(MultiplexerError):
-    """The agent in the pane does something else, and nothing was typed."""
+    """The agent in the pane is not at rest, and nothing was typed."""
 
 
 def prompt_member(conn: Connection, *, member_id: int, text: str, shell: bool) -> Typed:
-    """Type one line into a member's pane and submit it; ``shell`` makes it a command of the agent's.
+    """Type one line into a member's pane and submit it. ``shell`` makes it a shell command of the agent.
 
     Raises:
         UsageError: the text is blank or has more than one line.
@@ -61,7 +61,7 @@ def prompt_member(conn: Connection, *, member_id: int, text: str, shell: bool) -
 
 
 def ping_member(conn: Connection, *, member_id: int) -> Ping:
-    """Ask a member at rest to poll; one that is not is left alone, which is no failure.
+    """Ask a member to poll, if its agent rests. Otherwise the ping is skipped, which is no failure.
 
     Raises:
         UnknownIdError, RefusedError: there is no such member, or it has no placement.
