@@ -12,7 +12,7 @@ import msgspec
 
 from cafleet import clock, settings
 from cafleet.agents.base import Agent, SpawnRequest
-from cafleet.agents.paths import locate
+from cafleet.agents.paths import default_base, locate, variable_of
 from cafleet.errors import CafleetError, MultiplexerError
 from cafleet.operations.placeholders import fill
 from cafleet.panes import ARGV_LIMIT_BYTES, Multiplexer, NewPane, PaneTag, command_bytes
@@ -23,7 +23,11 @@ from cafleet.texts import is_unicode
 class AgentStart(msgspec.Struct, frozen=True, kw_only=True):
     """Who is to be started and how; ``prompt`` still has its placeholders. ``cwd`` is where, by default
     the current folder. ``agent_base`` is the agent's configuration folder, by default the one that the
-    environment names. ``worktree``, ``branch`` and ``base_commit`` tell of a work tree in ``cwd``."""
+    environment names. ``worktree``, ``branch`` and ``base_commit`` tell of a work tree in ``cwd``.
+
+    ``session_id`` is a session that the agent takes up again. Then it is given the ``first_words``
+    alone, else the prompt after them. ``is_filled`` says that the prompt has no placeholders any more.
+    """
 
     agent: Agent
     display_name: str
@@ -39,6 +43,9 @@ class AgentStart(msgspec.Struct, frozen=True, kw_only=True):
     worktree: str | None = None
     branch: str | None = None
     base_commit: str | None = None
+    session_id: str | None = None
+    first_words: str | None = None
+    is_filled: bool = False
 
 
 class PaneOpening:
@@ -54,7 +61,7 @@ class PaneOpening:
         self._database = settings.database_path()
         self._cwd = start.cwd or current_folder()
         self._agent_base = start.agent_base or locate(start.agent.name).base
-        self._session_id = start.agent.new_session_id(start.agent_args)
+        self._session_id = start.session_id or start.agent.new_session_id(start.agent_args)
         self.pane: NewPane | None = None
 
     def open(self, beside: str, *, limit: float, creating: bool = False) -> NewPane:
@@ -65,7 +72,7 @@ class PaneOpening:
             MultiplexerError: there is no pane; says what is left of it.
         """
         cwd = self._cwd
-        prompt, line = self._prompt(), start_line(self._tag)
+        prompt, line = self._told(), start_line(self._tag)
         request = self._request(f"{prompt}\n{line}", readable_file=None)
         env = {**self._environment(), **self._start.agent.variables(request)}
         argv = self._start.agent.argv(request)
@@ -126,7 +133,16 @@ class PaneOpening:
             add_remains(failure, what)
 
     def _prompt(self) -> str:
+        if self._start.is_filled:
+            return self._start.prompt
         return fill(self._start.prompt, self._values())
+
+    def _told(self) -> str:
+        """What the agent is told first."""
+        words = self._start.first_words
+        if words is None:
+            return self._prompt()
+        return words if self._start.session_id is not None else f"{words}\n\n{self._prompt()}"
 
     def _values(self) -> Mapping[str, object]:
         return {
@@ -138,7 +154,10 @@ class PaneOpening:
 
     def _environment(self) -> Mapping[str, str]:
         # All of them, always: the pane's server may have been started in another member's pane.
-        return {
+        folder = self._start.agent_base
+        moved = folder is not None and folder != default_base(self._start.agent.name)
+        own = {variable_of(self._start.agent.name): folder} if moved and folder else {}
+        return own | {
             settings.DATABASE_URL: settings.database_url(self._database),
             settings.DATABASE_ID: self._tag.database_id,
             settings.FLEET_ID: str(self._tag.fleet_id),
@@ -148,7 +167,7 @@ class PaneOpening:
     def _request(self, prompt: str, *, readable_file: str | None) -> SpawnRequest:
         return SpawnRequest(
             display_name=self._start.display_name,
-            prompt=prompt,
+            prompt=prompt if self._takes_prompt() else None,
             model=self._start.model,
             effort=self._start.effort,
             monitor=self._start.monitor,
@@ -158,7 +177,11 @@ class PaneOpening:
             readable_file=readable_file,
             allowed=self._start.allowed,
             session_id=self._session_id,
+            resumed=self._start.session_id is not None,
         )
+
+    def _takes_prompt(self) -> bool:
+        return self._start.session_id is None or self._start.agent.prompts_resumed
 
     def _write(self, prompt: str) -> str:
         path = prompt_file(self._database, self._tag.member_id)

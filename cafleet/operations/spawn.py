@@ -22,7 +22,7 @@ from cafleet.store import Connection
 SPLIT_SECONDS = 5.0
 
 
-class _Beside(msgspec.Struct, frozen=True, kw_only=True):
+class Beside(msgspec.Struct, frozen=True, kw_only=True):
     """The pane that a new one opens beside."""
 
     mux: Multiplexer
@@ -93,7 +93,7 @@ def create_member(
         cwd=folder,
     )
     database_id = fleets.database_id(conn)
-    beside = _beside(director, database_id)
+    beside = beside_of(director, database_id)
     spawned.program()
     openings: list[PaneOpening] = []
 
@@ -164,14 +164,14 @@ def _own_agent(director: MemberRecord) -> CodingAgent:
     return director.placement.coding_agent
 
 
-def _beside(director: MemberRecord, database_id: str) -> _Beside:
+def beside_of(director: MemberRecord, database_id: str) -> Beside:
     """The Director's pane if it lives, else the caller's."""
     target = target_of(director, database_id)
     if target is not None:
         mux = multiplexer(target.backend, target.socket)
         observation = look_at(mux, [target])[target.pane]
         if observation.picture is not None and observation.look.state is not ScreenState.GONE:
-            return _Beside(
+            return Beside(
                 mux=mux,
                 backend=target.backend,
                 pane=target.pane,
@@ -179,7 +179,7 @@ def _beside(director: MemberRecord, database_id: str) -> _Beside:
                 window=observation.picture.window,
             )
     caller = detect_caller()
-    return _Beside(
+    return Beside(
         mux=multiplexer(caller.backend, caller.socket),
         backend=caller.backend,
         pane=caller.pane,
