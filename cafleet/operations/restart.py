@@ -107,7 +107,7 @@ def restart_locked(conn: Connection, *, member_id: int, wishes: Wishes) -> Resta
             f"--force, which ends what it does"
         )
     start, found = _start(member, before, wishes, database_id, old.processes)
-    beside = _beside(director, member, database_id)
+    beside = _beside(director, database_id)
     start.agent.program()
     number = before.launch_number + 1
     tag = PaneTag(
@@ -320,7 +320,7 @@ def _named(processes: tuple[Process, ...]) -> str | None:
     return ", ".join(f"process {each.pid} ({each.name})" for each in processes)
 
 
-def _beside(director: MemberRecord, member: MemberRecord, database_id: str) -> Beside:
+def _beside(director: MemberRecord, database_id: str) -> Beside:
     """Where the new pane opens: beside the Director's, or the caller's."""
     try:
         return beside_of(director, database_id)
