@@ -26,10 +26,7 @@ PROMPTS = {
 def started(stage: Stage, prompt: str) -> Member:
     member = stage.member(prompt.replace("{", "{{").replace("}", "}}"))
     wait_for(
-        lambda: any(
-            opening.rpartition("\n[cafleet start ")[0].strip() == prompt.strip()
-            for opening in stage.model.openings()
-        ),
+        lambda: prompt.strip() in stage.model.openings(),
         f"{prompt!r} arrives",
         seconds=START_SECONDS,
     )
