@@ -147,6 +147,8 @@ def postpone(
     rows = queries.list_judged_otherwise(
         conn, member_ids=member_ids, delivery_state=state, reason=reason
     )
+    if not rows:
+        return
     known = states(conn, message_ids=[row.message_id for row in rows])
     said = (state, _without_numbers(reason))
     if all((each.state, _without_numbers(each.reason)) == said for each in known.values()):
