@@ -21,7 +21,7 @@ ANSWER = "answer to "
 
 _MEMBER = re.compile(r"You are member (\d+)")
 _DIRECTOR = re.compile(r"director=(\d+)")
-_ENVELOPE = re.compile(r"^\[(\d+) \| from:(\d+) \| [^]\n]*\]\n(.*)$", re.MULTILINE)
+_ENVELOPE = re.compile(r"^\[(\d+) \| from:(\d+) \| [^]\n]*\]\n  (.*)$", re.MULTILINE)
 
 
 class Teammate:
