@@ -123,6 +123,39 @@ class WakeOutcome(StrEnum):
     WAITING = "waiting"
 
 
+class ArgumentKind(StrEnum):
+    """The option of `member create` that gave an argument for the coding agent."""
+
+    AGENT_ARG = "agent-arg"
+    ALLOW = "allow"
+
+
+class Launch(msgspec.Struct, frozen=True, kw_only=True):
+    """How a member was started last, with all that a restart needs.
+
+    ``agent_base`` is the configuration folder of the coding agent. ``prompt`` has its placeholders
+    filled in; it is null for a Director, which a person has started. ``session_id`` is null while the
+    session of the agent is not known. ``launch_number`` counts the starts of the member from 1.
+    """
+
+    member_id: int
+    coding_agent: CodingAgent
+    model: str | None
+    effort: str | None
+    permission_mode: str | None
+    working_directory: str
+    agent_base: str
+    worktree: str | None = None
+    branch: str | None = None
+    base_commit: str | None = None
+    prompt: str | None
+    session_id: str | None
+    launch_number: int = 1
+    launched_at: str
+    agent_args: tuple[str, ...] = ()
+    allowed: tuple[str, ...] = ()
+
+
 class Placement(msgspec.Struct, frozen=True, kw_only=True):
     """Where a member lives. ``mux_pane_id`` is null while its pane is pending.
 

@@ -142,6 +142,18 @@ def home_folder() -> str:
     return home
 
 
+def config_folder() -> str:
+    """The folder of CAFleet's own settings of this user: below XDG_CONFIG_HOME or ``~/.config``.
+
+    The XDG Base Directory Specification says that a relative path counts as unset.
+
+    Raises:
+        NoHomeError: there is no home folder for the default.
+    """
+    base = os.environ.get("XDG_CONFIG_HOME", "")
+    return os.path.join(base if os.path.isabs(base) else f"{home_folder()}/.config", "cafleet")
+
+
 def database_path() -> str:
     """The absolute path of the database file, every link in it followed.
 

@@ -49,6 +49,37 @@ CREATE TABLE left_processes (
     noted_at TEXT NOT NULL
 );
 
+-- The arguments that the user gave for the coding agent, in their order. `kind` is the option of
+-- `member create` that gave it: agent-arg or allow.
+CREATE TABLE member_launch_arguments (
+    argument_id INTEGER PRIMARY KEY,
+    member_id INTEGER NOT NULL REFERENCES member_launches (member_id) ON DELETE CASCADE,
+    position INTEGER NOT NULL,
+    kind TEXT NOT NULL,
+    argument TEXT NOT NULL
+);
+
+-- The last start of a member. `agent_base` is the configuration folder of the coding agent, and
+-- `prompt` the text that the agent was given, with its placeholders filled in. A Director was
+-- started by a person, so it has no prompt. The row stays when the placement goes.
+-- Members from before this version have no row; they count as started once.
+CREATE TABLE member_launches (
+    member_id INTEGER PRIMARY KEY REFERENCES members (member_id) ON DELETE CASCADE,
+    coding_agent TEXT NOT NULL,
+    model TEXT,
+    effort TEXT,
+    permission_mode TEXT,
+    working_directory TEXT NOT NULL,
+    agent_base TEXT NOT NULL,
+    worktree TEXT,
+    branch TEXT,
+    base_commit TEXT,
+    prompt TEXT,
+    session_id TEXT,
+    launch_number INTEGER NOT NULL,
+    launched_at TEXT NOT NULL
+);
+
 -- Where an active member lives, in the words of its multiplexer. A pane id of null is a pane that
 -- is about to be opened; no row is a member without a pane, such as one that has left.
 -- mux_socket: The multiplexer server that holds the pane, so that any shell can reach it, and the last
@@ -187,6 +218,9 @@ CREATE TABLE waits (
 CREATE INDEX idx_delivery_events_message ON delivery_events (message_id);
 
 CREATE INDEX idx_left_processes_member ON left_processes (member_id);
+
+-- The arguments of one member in their order.
+CREATE INDEX idx_member_launch_arguments_member ON member_launch_arguments (member_id, position);
 
 -- Whose pane is this? Asked once by each `fleet create`.
 CREATE INDEX idx_member_placements_pane ON member_placements (mux_pane_id);

@@ -21,11 +21,13 @@ class SpawnRequest(msgspec.Struct, frozen=True, kw_only=True):
     prompt. ``writable_dir`` is the absolute path of the folder that holds the database.
     ``readable_file`` is the absolute path of a prompt that is handed over by a file. ``allowed`` are
     patterns of further commands that may be run, as :func:`cafleet.agents.allowing.check_allowed`
-    accepts them.
+    accepts them. ``session_id`` is the session that the agent begins, where it lets a caller choose
+    the id, or takes up again, where ``resumed`` says so. ``prompt`` is null for an agent that takes
+    none beside a session.
     """
 
     display_name: str
-    prompt: str
+    prompt: str | None
     model: str | None
     effort: str | None
     monitor: bool
@@ -34,6 +36,8 @@ class SpawnRequest(msgspec.Struct, frozen=True, kw_only=True):
     writable_dir: str
     readable_file: str | None
     allowed: tuple[str, ...] = ()
+    session_id: str | None = None
+    resumed: bool = False
 
 
 class Agent(Protocol):
@@ -62,6 +66,13 @@ class Agent(Protocol):
     def variables(self, request: SpawnRequest) -> dict[str, str]:
         """What the agent needs in its environment for this request."""
 
+    def new_session_id(self, extra_args: tuple[str, ...]) -> str | None:
+        """An id for a new session; ``None`` where the agent takes none, or ``extra_args`` choose one."""
+
+    @property
+    def prompts_resumed(self) -> bool:
+        """Whether the agent takes a prompt on its command line beside a session that it takes up."""
+
 
 def find_program(name: CodingAgent) -> str:
     """The absolute path of the program ``name`` on PATH, or AgentError."""
@@ -72,6 +83,11 @@ def find_program(name: CodingAgent) -> str:
             f"or choose another coding agent"
         )
     return os.path.abspath(found)
+
+
+def prompt_words(prompt: str | None) -> list[str]:
+    """The end of a command line that gives the prompt, whatever it begins with."""
+    return [] if prompt is None else ["--", prompt]
 
 
 def check_any_model(name: CodingAgent, model: str) -> None:

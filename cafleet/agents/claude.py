@@ -3,13 +3,23 @@
 from __future__ import annotations
 
 import re
+import uuid
 
-from cafleet.agents.base import SpawnRequest, check_any_model, check_listed_effort, find_program
+from cafleet.agents.base import (
+    SpawnRequest,
+    check_any_model,
+    check_listed_effort,
+    find_program,
+    prompt_words,
+)
 from cafleet.agents.paths import locate
 from cafleet.records import CodingAgent
 
 EFFORTS = ("low", "medium", "high", "xhigh", "max")
 DEFAULT_MODE = "dontAsk"
+_CHOOSE_SESSION = frozenset(
+    ("--session-id", "--resume", "-r", "--continue", "-c", "--fork-session", "--from-pr")
+)
 MEMBER_RULES = ("Bash(cafleet message *)", "Bash(cafleet whoami *)")
 MONITOR_RULES = (
     "Bash(cafleet monitor scan *)",
@@ -22,6 +32,7 @@ class Claude:
     """In mode ``dontAsk`` it refuses what no rule allows, so it is given the rules it needs."""
 
     name = CodingAgent.CLAUDE
+    prompts_resumed = True
 
     def check_model(self, model: str) -> None:
         check_any_model(self.name, model)
@@ -41,10 +52,17 @@ class Claude:
             words += ["--model", request.model]
         if request.effort is not None:
             words += ["--effort", request.effort]
-        return [*words, *request.extra_args, "--", request.prompt]
+        if request.session_id is not None:
+            words += ["--resume" if request.resumed else "--session-id", request.session_id]
+        return [*words, *request.extra_args, *prompt_words(request.prompt)]
 
     def variables(self, _request: SpawnRequest) -> dict[str, str]:
         return {}
+
+    def new_session_id(self, extra_args: tuple[str, ...]) -> str | None:
+        # A second choice beside one of these would end the program at once.
+        chosen = any(each.partition("=")[0] in _CHOOSE_SESSION for each in extra_args)
+        return None if chosen else str(uuid.uuid4())
 
 
 def _rules(request: SpawnRequest) -> list[str]:

@@ -2,7 +2,13 @@
 
 from __future__ import annotations
 
-from cafleet.agents.base import SpawnRequest, check_any_model, check_listed_effort, find_program
+from cafleet.agents.base import (
+    SpawnRequest,
+    check_any_model,
+    check_listed_effort,
+    find_program,
+    prompt_words,
+)
 from cafleet.records import CodingAgent
 
 EFFORTS = ("minimal", "low", "medium", "high", "xhigh")
@@ -16,6 +22,7 @@ class Codex:
     """In its sandbox it may write only its workspace, so the database's folder is added."""
 
     name = CodingAgent.CODEX
+    prompts_resumed = True
 
     def check_model(self, model: str) -> None:
         check_any_model(self.name, model)
@@ -27,18 +34,25 @@ class Codex:
         return find_program(self.name)
 
     def argv(self, request: SpawnRequest) -> list[str]:
-        words = [self.program(), "--ask-for-approval", "never", "--sandbox", "workspace-write"]
+        words = [self.program()]
+        if request.resumed and request.session_id is not None:
+            words += ["resume", request.session_id]
+        # With these the pane's own process holds the session, and no server in the background.
+        words += ["--ask-for-approval", "never", "--sandbox", "workspace-write"]
         roots = f"[{_toml_string(request.writable_dir)}]"
         words += ["--config", f"sandbox_workspace_write.writable_roots={roots}"]
         if request.model is not None:
             words += ["--model", request.model]
         if request.effort is not None:
             words.append(f"--config=model_reasoning_effort={request.effort}")
-        return [*words, *request.extra_args, "--", request.prompt]
+        return [*words, *request.extra_args, *prompt_words(request.prompt)]
 
     def variables(self, _request: SpawnRequest) -> dict[str, str]:
         # Its sandbox decides what a command may do, and there is no rule for one.
         return {}
+
+    def new_session_id(self, _extra_args: tuple[str, ...]) -> str | None:
+        return None
 
 
 def _toml_string(text: str) -> str:

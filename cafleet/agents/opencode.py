@@ -18,6 +18,8 @@ class Opencode:
     """Its rules come from an agent preset, which has to be on disk before it starts."""
 
     name = CodingAgent.OPENCODE
+    # A prompt beside a session is not submitted.
+    prompts_resumed = False
 
     def check_model(self, model: str) -> None:
         check_any_model(self.name, model)
@@ -42,7 +44,10 @@ class Opencode:
         words = [self.program(), "--agent", _AGENT]
         if request.model is not None:
             words += ["--model", request.model]
-        return [*words, *request.extra_args, f"--prompt={request.prompt}"]
+        if request.resumed and request.session_id is not None:
+            words += ["--session", request.session_id]
+        prompt = [] if request.prompt is None else [f"--prompt={request.prompt}"]
+        return [*words, *request.extra_args, *prompt]
 
     def variables(self, request: SpawnRequest) -> dict[str, str]:
         if not request.allowed:
@@ -53,3 +58,6 @@ class Opencode:
         # denies for good is denied again, in other letters.
         rules = {**dict.fromkeys(request.allowed, "allow"), **dict.fromkeys(_DENIED, "deny")}
         return {_CONFIG: json.dumps({"agent": {_AGENT: {"permission": {"bash": rules}}}})}
+
+    def new_session_id(self, _extra_args: tuple[str, ...]) -> str | None:
+        return None

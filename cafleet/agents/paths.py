@@ -60,6 +60,15 @@ def variable_of(name: CodingAgent) -> str:
     return _RULES[name].variable
 
 
+def default_base(name: CodingAgent) -> str:
+    """The configuration folder of an agent whose variable is unset.
+
+    Raises:
+        NoHomeError: there is no home folder.
+    """
+    return _in_home(_RULES[name].default)
+
+
 def locate(name: CodingAgent) -> AgentPaths:
     """The paths of one agent.
 

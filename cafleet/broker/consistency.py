@@ -90,6 +90,16 @@ _TABLES = (
         read=queries.list_stored_left_processes,
     ),
     _Table(
+        name="member_launches",
+        noun="the start of member",
+        read=queries.list_stored_launches,
+    ),
+    _Table(
+        name="member_launch_arguments",
+        noun="argument",
+        read=queries.list_stored_launch_arguments,
+    ),
+    _Table(
         name="monitor_runtime",
         noun="the courier of fleet",
         read=queries.list_stored_monitor_runtime,

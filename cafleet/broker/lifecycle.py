@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from datetime import datetime
 
 import msgspec
 
 from cafleet import clock
-from cafleet.broker import deliveries, fleets, members, placements, registration
-from cafleet.records import MemberRecord
+from cafleet.broker import deliveries, fleets, launches, members, placements, registration
+from cafleet.records import Launch, MemberRecord
 from cafleet.store import Connection, queries
 from cafleet.store.connection import transaction
 
@@ -79,10 +79,12 @@ def create(
     director: placements.PendingPlacement,
     director_pane: str,
     spawn_monitor: Callable[[], OpenedPane],
+    started: Sequence[Launch],
     now: datetime,
 ) -> None:
     """Make a fleet under its ``reserved`` ids, with its Director, in the given pane, and its monitor,
     in a pane that ``spawn_monitor`` opens inside the transaction; what it raises undoes every row.
+    ``started`` is how the two were started.
 
     Raises:
         RefusedError: a living fleet owns the Director's pane.
@@ -117,6 +119,8 @@ def create(
             conn, fleet_id=fleet_id, director_member_id=reserved.director_member_id
         )
         queries.delete_reservations(conn, fleet_id=fleet_id)
+        for launch in started:
+            launches.write(conn, launch)
         opened = spawn_monitor()
         placements.place(
             conn,

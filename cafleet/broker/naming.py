@@ -61,7 +61,8 @@ def check(conn: Connection, *, fleet_id: int, name: str, monitor: bool, allow_sa
             if not allow_same:
                 raise RefusedError(
                     f"member {member.member_id} has the name {_quoted(name)}, as `cafleet member list "
-                    f"{fleet_id}` shows; choose another name, or pass --allow-same-name"
+                    f"{fleet_id}` shows; start that one again with `cafleet member restart "
+                    f"{member.member_id}`, choose another name, or pass --allow-same-name"
                 )
         elif own & _readings(member.name):
             raise RefusedError(

@@ -8,8 +8,9 @@ from datetime import datetime
 import msgspec
 
 from cafleet import clock
+from cafleet.broker import launches
 from cafleet.errors import RefusedError
-from cafleet.records import Backend, CodingAgent, ScreenState
+from cafleet.records import Backend, CodingAgent, Launch, MemberStatus, ScreenState
 from cafleet.store import Connection, queries
 from cafleet.store.connection import transaction
 
@@ -69,6 +70,37 @@ def set_pane(
         raise RefusedError(
             f"member {member_id} was deregistered while its pane opened; nothing is left of it"
         )
+
+
+def start_again(
+    conn: Connection,
+    *,
+    member_id: int,
+    placement: PendingPlacement,
+    launch: Launch,
+    now: datetime,
+) -> None:
+    """Make the placement of an active member pending and keep how it is started now.
+
+    Raises:
+        RefusedError: the member has left, or another process has started it again meanwhile.
+    """
+    with transaction(conn):
+        member = queries.get_member(conn, member_id=member_id)
+        before = queries.find_launch(conn, member_id=member_id)
+        number = 1 if before is None else before.launch_number
+        if (
+            member is None
+            or member.status is not MemberStatus.ACTIVE
+            or launch.launch_number <= number
+        ):
+            raise RefusedError(
+                f"member {member_id} has left or was started again meanwhile; look with "
+                f"`cafleet member list {'' if member is None else member.fleet_id}`"
+            )
+        queries.delete_placement(conn, member_id=member_id)
+        place(conn, member_id=member_id, placement=placement, pane=None, now=now)
+        launches.write(conn, launch)
 
 
 def refuse_owned_pane(conn: Connection, *, placement: PendingPlacement, pane: str) -> None:

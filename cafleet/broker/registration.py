@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from datetime import datetime
 
 from cafleet import clock
-from cafleet.broker import deliveries, fleets, members, naming, placements
+from cafleet.broker import deliveries, fleets, launches, members, naming, placements
 from cafleet.broker.cards import write_card
 from cafleet.broker.placements import PendingPlacement
 from cafleet.errors import RefusedError
-from cafleet.records import MemberKind, MemberRecord, MemberStatus
+from cafleet.records import Launch, MemberKind, MemberRecord, MemberStatus
 from cafleet.store import Connection, queries
 from cafleet.store.connection import transaction
 from cafleet.store.failures import UniqueIndexError
@@ -27,8 +28,9 @@ def register(
     placement: PendingPlacement,
     now: datetime,
     allow_same_name: bool = False,
+    launch: Callable[[int], Launch] | None = None,
 ) -> int:
-    """Register a member whose pane is pending; its id.
+    """Register a member whose pane is pending; its id. ``launch`` says for that id how it is started.
 
     Raises:
         UnknownIdError: the fleet is unknown or deleted.
@@ -47,7 +49,7 @@ def register(
                 monitor=monitor,
                 allow_same=allow_same_name,
             )
-            return insert(
+            member_id = insert(
                 conn,
                 fleet_id=fleet_id,
                 name=name,
@@ -57,6 +59,9 @@ def register(
                 pane=None,
                 now=now,
             )
+            if launch is not None:
+                launches.write(conn, launch(member_id))
+            return member_id
     except UniqueIndexError as refused:
         if refused.index != ONE_MONITOR_INDEX:
             raise

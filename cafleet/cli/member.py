@@ -29,6 +29,7 @@ from cafleet.present.wire import (
     PingWire,
     TypedWire,
     pane_status,
+    restarted,
     shaped,
     shaped_all,
 )
@@ -164,6 +165,77 @@ def create(
             "codex has no rules for single commands: its sandbox decides, and --allow adds nothing"
         )
     say(to_json(shaped(member, MemberWire)) if json else texts.created(member))
+
+
+@app.command("restart", cls=SubjectCommand)
+def restart(
+    member_id: MemberId,
+    prompt: Annotated[
+        str | None,
+        typer.Argument(
+            parser=utf8,
+            metavar="PROMPT",
+            show_default=False,
+            help="What the agent is told in place of its first prompt. By default that prompt.",
+        ),
+    ] = None,
+    file: Annotated[
+        str | None,
+        typer.Option("--file", metavar="PATH", help="Take PROMPT from this file; - reads stdin."),
+    ] = None,
+    fresh: Annotated[
+        bool, typer.Option("--fresh", help="Begin a new session. By default the last one goes on.")
+    ] = False,
+    force: Annotated[
+        bool,
+        typer.Option(
+            "--force", help="Restart also an agent that runs, and a start that was changed."
+        ),
+    ] = False,
+    agent: Annotated[
+        CodingAgent | None,
+        typer.Option(
+            "--coding-agent",
+            parser=coding_agent,
+            metavar="AGENT",
+            help="claude, codex or opencode; by default the one that it was.",
+        ),
+    ] = None,
+    model: Annotated[
+        str | None,
+        typer.Option("--model", parser=filled, metavar="MODEL", help="The agent's model."),
+    ] = None,
+    effort: Annotated[
+        str | None,
+        typer.Option("--effort", parser=filled, metavar="EFFORT", help="The agent's effort."),
+    ] = None,
+    json: Json = False,
+) -> None:
+    """Start a member's coding agent again. The member keeps its id and its inbox."""
+    body = None
+    if prompt is not None or file is not None:
+        body = BodySource(prompt, file, name="PROMPT")
+    with open_session() as conn:
+        from cafleet.operations.restart import Wishes, restart_member
+
+        done = restart_member(
+            conn,
+            member_id=member_id,
+            wishes=Wishes(
+                # A new prompt is for a new session.
+                fresh=fresh or body is not None,
+                force=force,
+                coding_agent=agent,
+                model=model,
+                effort=effort,
+                read_body=None if body is None else body.read,
+            ),
+        )
+    for warning in done.warnings:
+        warn(warning)
+    outcome = restarted(done.member, done.session, done.reason)
+    shown_text = texts.restarted(done.member, done.session, done.reason)
+    say(to_json(outcome) if json else shown_text)
 
 
 @app.command("delete", cls=SubjectCommand)

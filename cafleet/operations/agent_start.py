@@ -4,19 +4,30 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping
+from datetime import datetime
+from pathlib import Path
+from urllib.parse import unquote_to_bytes
 
 import msgspec
 
-from cafleet import settings
+from cafleet import clock, settings
 from cafleet.agents.base import Agent, SpawnRequest
+from cafleet.agents.paths import default_base, locate, variable_of
 from cafleet.errors import CafleetError, MultiplexerError
 from cafleet.operations.placeholders import fill
 from cafleet.panes import ARGV_LIMIT_BYTES, Multiplexer, NewPane, PaneTag, command_bytes
+from cafleet.records import Launch
+from cafleet.texts import is_unicode
 
 
 class AgentStart(msgspec.Struct, frozen=True, kw_only=True):
     """Who is to be started and how; ``prompt`` still has its placeholders. ``cwd`` is where, by default
-    the current folder."""
+    the current folder. ``agent_base`` is the agent's configuration folder, by default the one that the
+    environment names. ``worktree``, ``branch`` and ``base_commit`` tell of a work tree in ``cwd``.
+
+    ``session_id`` is a session that the agent takes up again. Then it is given the ``first_words``
+    alone, else the prompt after them. ``is_filled`` says that the prompt has no placeholders any more.
+    """
 
     agent: Agent
     display_name: str
@@ -28,6 +39,13 @@ class AgentStart(msgspec.Struct, frozen=True, kw_only=True):
     agent_args: tuple[str, ...] = ()
     allowed: tuple[str, ...] = ()
     cwd: str | None = None
+    agent_base: str | None = None
+    worktree: str | None = None
+    branch: str | None = None
+    base_commit: str | None = None
+    session_id: str | None = None
+    first_words: str | None = None
+    is_filled: bool = False
 
 
 class PaneOpening:
@@ -41,6 +59,9 @@ class PaneOpening:
         self._tag = tag
         self._director_member_id = director_member_id
         self._database = settings.database_path()
+        self._cwd = start.cwd or current_folder()
+        self._agent_base = start.agent_base or locate(start.agent.name).base
+        self._session_id = start.session_id or start.agent.new_session_id(start.agent_args)
         self.pane: NewPane | None = None
 
     def open(self, beside: str, *, limit: float, creating: bool = False) -> NewPane:
@@ -50,15 +71,15 @@ class PaneOpening:
             UsageError: the prompt has a broken or unknown placeholder.
             MultiplexerError: there is no pane; says what is left of it.
         """
-        prompt = fill(self._start.prompt, self._values())
-        cwd = self._start.cwd or _current_folder()
-        request = self._request(prompt, readable_file=None)
+        cwd = self._cwd
+        prompt, line = self._told(), start_line(self._tag)
+        request = self._request(f"{prompt}\n{line}", readable_file=None)
         env = {**self._environment(), **self._start.agent.variables(request)}
         argv = self._start.agent.argv(request)
         if command_bytes(argv, env, cwd) > ARGV_LIMIT_BYTES:
             path = self._write(prompt)
             task = f"Read the file {path} now: it is your whole task. Then do what it says."
-            argv = self._start.agent.argv(self._request(task, readable_file=path))
+            argv = self._start.agent.argv(self._request(f"{task}\n{line}", readable_file=path))
         self.pane = self._mux.split(
             beside,
             env=env,
@@ -70,6 +91,31 @@ class PaneOpening:
             limit=limit,
         )
         return self.pane
+
+    def launch(self, now: datetime) -> Launch:
+        """What is kept of this start.
+
+        Raises:
+            UsageError: the prompt has a broken or unknown placeholder.
+        """
+        return Launch(
+            member_id=self._tag.member_id,
+            coding_agent=self._start.agent.name,
+            model=self._start.model,
+            effort=self._start.effort,
+            permission_mode=self._start.permission_mode,
+            working_directory=storable(self._cwd),
+            agent_base=self._agent_base,
+            worktree=self._start.worktree,
+            branch=self._start.branch,
+            base_commit=self._start.base_commit,
+            prompt=self._prompt(),
+            session_id=self._session_id,
+            launch_number=self._tag.launch_number,
+            launched_at=clock.stamp(now),
+            agent_args=self._start.agent_args,
+            allowed=self._start.allowed,
+        )
 
     def undo(self, failure: BaseException) -> None:
         """Close the pane and remove the prompt's file; what remains is added to ``failure``."""
@@ -86,6 +132,18 @@ class PaneOpening:
         for what in remains:
             add_remains(failure, what)
 
+    def _prompt(self) -> str:
+        if self._start.is_filled:
+            return self._start.prompt
+        return fill(self._start.prompt, self._values())
+
+    def _told(self) -> str:
+        """What the agent is told first."""
+        words = self._start.first_words
+        if words is None:
+            return self._prompt()
+        return words if self._start.session_id is not None else f"{words}\n\n{self._prompt()}"
+
     def _values(self) -> Mapping[str, object]:
         return {
             "fleet_id": self._tag.fleet_id,
@@ -96,7 +154,10 @@ class PaneOpening:
 
     def _environment(self) -> Mapping[str, str]:
         # All of them, always: the pane's server may have been started in another member's pane.
-        return {
+        folder = self._start.agent_base
+        moved = folder is not None and folder != default_base(self._start.agent.name)
+        own = {variable_of(self._start.agent.name): folder} if moved and folder else {}
+        return own | {
             settings.DATABASE_URL: settings.database_url(self._database),
             settings.DATABASE_ID: self._tag.database_id,
             settings.FLEET_ID: str(self._tag.fleet_id),
@@ -106,7 +167,7 @@ class PaneOpening:
     def _request(self, prompt: str, *, readable_file: str | None) -> SpawnRequest:
         return SpawnRequest(
             display_name=self._start.display_name,
-            prompt=prompt,
+            prompt=prompt if self._takes_prompt() else None,
             model=self._start.model,
             effort=self._start.effort,
             monitor=self._start.monitor,
@@ -115,7 +176,12 @@ class PaneOpening:
             writable_dir=os.path.dirname(self._database),
             readable_file=readable_file,
             allowed=self._start.allowed,
+            session_id=self._session_id,
+            resumed=self._start.session_id is not None,
         )
+
+    def _takes_prompt(self) -> bool:
+        return self._start.session_id is None or self._start.agent.prompts_resumed
 
     def _write(self, prompt: str) -> str:
         path = prompt_file(self._database, self._tag.member_id)
@@ -131,6 +197,24 @@ class PaneOpening:
                 f"make room there, or shorten it"
             ) from error
         return path
+
+
+def start_line(tag: PaneTag) -> str:
+    """The last line of the first text that a member is given: it tells this start from all others."""
+    return (
+        f"[cafleet start {tag.fleet_id}:{tag.member_id}:{tag.launch_number} {tag.database_id[:8]}]"
+    )
+
+
+def storable(folder: str) -> str:
+    """An absolute path as the database has it: a file URI where the path is not UTF-8."""
+    return folder if is_unicode(folder) else Path(folder).as_uri()
+
+
+def stored_folder(text: str) -> str:
+    """The path that :func:`storable` has stored."""
+    uri = text.removeprefix("file://")
+    return text if uri == text else os.fsdecode(unquote_to_bytes(uri))
 
 
 def prompt_file(database: str, member_id: int) -> str:
@@ -153,7 +237,12 @@ def add_remains(failure: BaseException, what: str) -> None:
         failure.add_note(what)
 
 
-def _current_folder() -> str:
+def current_folder() -> str:
+    """The absolute path of the folder that this process is in.
+
+    Raises:
+        MultiplexerError: it does not exist any more.
+    """
     try:
         return os.getcwd()
     except OSError as error:

@@ -5,22 +5,31 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
+from datetime import datetime
 
 import msgspec
 
 from cafleet import clock, settings
 from cafleet.agents import agent, default_monitor_prompt
+from cafleet.agents.paths import locate
 from cafleet.broker import fleets, lifecycle, members, placements
 from cafleet.broker.lifecycle import NewFleet, OpenedPane
 from cafleet.courier.process_lock import ProcessLock, creation_lock_path
 from cafleet.courier.starting import log_path, start
 from cafleet.errors import CafleetError, MultiplexerError, RefusedError
-from cafleet.operations.agent_start import AgentStart, PaneOpening, add_remains
+from cafleet.operations import launch_digests
+from cafleet.operations.agent_start import (
+    AgentStart,
+    PaneOpening,
+    add_remains,
+    current_folder,
+    storable,
+)
 from cafleet.operations.orphans import sweep
 from cafleet.operations.placeholders import check
 from cafleet.operations.teardown import delete_fleet
 from cafleet.panes import CallerPane, Multiplexer, PaneTag, detect_caller, multiplexer, parse_tag
-from cafleet.records import CodingAgent, FleetRecord, MemberRecord, MemberStatus
+from cafleet.records import CodingAgent, FleetRecord, Launch, MemberRecord, MemberStatus
 from cafleet.store import Connection
 
 # Others wait for the write lock while the pane opens, so it must not take long.
@@ -117,6 +126,11 @@ def _make(
         home_tag = _tag(database_id, made.fleet_id, made.director_member_id)
         pane_opening = PaneOpening(mux, start, tag, director_member_id=made.director_member_id)
 
+        now = clock.utc_now()
+        started = [_of_director(made.director_member_id, start, now), pane_opening.launch(now)]
+        for each in started:
+            launch_digests.note(database_id, each)
+
         def spawn() -> OpenedPane:
             # Another may have made this pane its Director while this one waited for the write lock.
             _refuse_tagged(conn, detect_caller(), database_id)
@@ -139,7 +153,8 @@ def _make(
                 director=home,
                 director_pane=caller.pane,
                 spawn_monitor=spawn,
-                now=clock.utc_now(),
+                started=started,
+                now=now,
             )
             if pane_opening.pane is not None:
                 # What is left on them means nothing once the ids are registered here.
@@ -189,6 +204,22 @@ def _take_back(conn: Connection, fleet_id: int, failure: BaseException) -> None:
         delete_fleet(conn, fleet_id=fleet_id, kill_panes=True)
     except CafleetError as error:
         add_remains(failure, f"fleet {fleet_id} could not be deleted: {error}")
+
+
+def _of_director(member_id: int, monitor: AgentStart, now: datetime) -> Launch:
+    """What is known of the start of the Director, which runs the same agent as its monitor."""
+    return Launch(
+        member_id=member_id,
+        coding_agent=monitor.agent.name,
+        model=None,
+        effort=None,
+        permission_mode=None,
+        working_directory=storable(current_folder()),
+        agent_base=locate(monitor.agent.name).base,
+        prompt=None,
+        session_id=None,
+        launched_at=clock.stamp(now),
+    )
 
 
 def _tag(database_id: str, fleet_id: int, member_id: int) -> PaneTag:

@@ -33,14 +33,15 @@ def told_of(
     said = []
     for member_id, processes in families.items():
         # What the pane has started may have left it long ago, but not its variables.
-        others = _heirs(database_id, member_id) if processes else []
+        others = heirs_of(database_id, member_id) if processes else []
         left = outlasting({each.pid: each for each in [*processes, *others]}.values(), _SECONDS)
         if left:
             said.append(_settled(conn, member_id, left, force=force))
     return said
 
 
-def _heirs(database_id: str, member_id: int) -> list[Process]:
+def heirs_of(database_id: str, member_id: int) -> list[Process]:
+    """The processes that were started for a member, wherever they run now, the courier aside."""
     found = heirs({settings.DATABASE_ID: database_id, settings.MEMBER_ID: str(member_id)})
     # A courier serves the whole fleet, whoever has started it.
     return [each for each in found if "cafleet" not in map(os.path.basename, each.words[:4])]

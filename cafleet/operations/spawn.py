@@ -13,15 +13,16 @@ from cafleet.agents.allowing import check_allowed
 from cafleet.broker import fleets, members, naming, placements, registration
 from cafleet.courier.observing import look_at, target_of
 from cafleet.errors import CafleetError, RefusedError, UsageError
+from cafleet.operations import launch_digests
 from cafleet.operations.agent_start import AgentStart, PaneOpening, add_remains
 from cafleet.panes import Multiplexer, PaneTag, detect_caller, multiplexer
-from cafleet.records import Backend, CodingAgent, MemberRecord, ScreenState
+from cafleet.records import Backend, CodingAgent, Launch, MemberRecord, ScreenState
 from cafleet.store import Connection
 
 SPLIT_SECONDS = 5.0
 
 
-class _Beside(msgspec.Struct, frozen=True, kw_only=True):
+class Beside(msgspec.Struct, frozen=True, kw_only=True):
     """The pane that a new one opens beside."""
 
     mux: Multiplexer
@@ -92,8 +93,17 @@ def create_member(
         cwd=folder,
     )
     database_id = fleets.database_id(conn)
-    beside = _beside(director, database_id)
+    beside = beside_of(director, database_id)
     spawned.program()
+    openings: list[PaneOpening] = []
+
+    def launch(member_id: int) -> Launch:
+        tag = PaneTag(database_id=database_id, fleet_id=fleet_id, member_id=member_id)
+        openings.append(PaneOpening(beside.mux, start, tag, director_member_id=director.member_id))
+        made = openings[-1].launch(clock.utc_now())
+        launch_digests.note(database_id, made)
+        return made
+
     member_id = registration.register(
         conn,
         fleet_id=fleet_id,
@@ -109,10 +119,10 @@ def create_member(
             window=beside.window,
             coding_agent=spawned.name,
         ),
+        launch=launch,
         now=clock.utc_now(),
     )
-    tag = PaneTag(database_id=database_id, fleet_id=fleet_id, member_id=member_id)
-    pane_opening = PaneOpening(beside.mux, start, tag, director_member_id=director.member_id)
+    pane_opening = openings[-1]
     try:
         opened = pane_opening.open(beside.pane, limit=SPLIT_SECONDS)
         placements.set_pane(
@@ -154,14 +164,14 @@ def _own_agent(director: MemberRecord) -> CodingAgent:
     return director.placement.coding_agent
 
 
-def _beside(director: MemberRecord, database_id: str) -> _Beside:
+def beside_of(director: MemberRecord, database_id: str) -> Beside:
     """The Director's pane if it lives, else the caller's."""
     target = target_of(director, database_id)
     if target is not None:
         mux = multiplexer(target.backend, target.socket)
         observation = look_at(mux, [target])[target.pane]
         if observation.picture is not None and observation.look.state is not ScreenState.GONE:
-            return _Beside(
+            return Beside(
                 mux=mux,
                 backend=target.backend,
                 pane=target.pane,
@@ -169,7 +179,7 @@ def _beside(director: MemberRecord, database_id: str) -> _Beside:
                 window=observation.picture.window,
             )
     caller = detect_caller()
-    return _Beside(
+    return Beside(
         mux=multiplexer(caller.backend, caller.socket),
         backend=caller.backend,
         pane=caller.pane,

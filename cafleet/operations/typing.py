@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import time
+
 import msgspec
 
 from cafleet import clock
@@ -17,6 +19,10 @@ from cafleet.panes import multiplexer, pane_lock
 from cafleet.records import PANE_LOCKED, TEXT_UNSHOWN, ScreenState, TypingKind
 from cafleet.store import Connection
 from cafleet.texts import is_blank
+
+# opencode takes up to half a minute to start.
+_STARTING_SECONDS = 60.0
+_PAUSE_SECONDS = 0.5
 
 
 class Typed(msgspec.Struct, frozen=True, kw_only=True):
@@ -78,6 +84,23 @@ def ping_member(conn: Connection, *, member_id: int) -> Ping:
     except NotAtRestError as error:
         reason = error.message
     return Ping(member_id=member_id, pane_id=target.pane, skipped=reason is not None, reason=reason)
+
+
+def type_when_resting(conn: Connection, *, member_id: int, line: str) -> None:
+    """Type one line as soon as the agent rests, which an agent that starts does after a while.
+
+    Raises:
+        NotAtRestError: it did not rest within a minute.
+        MultiplexerError: the pane is gone, cannot be reached, or did not take the text.
+    """
+    ends = time.monotonic() + _STARTING_SECONDS
+    while True:
+        try:
+            return _type(conn, pane_target(conn, member_id=member_id), TypingKind.PROMPT, line)
+        except NotAtRestError:
+            if time.monotonic() > ends:
+                raise
+            time.sleep(_PAUSE_SECONDS)
 
 
 def _type(conn: Connection, target: Target, kind: TypingKind, line: str) -> None:

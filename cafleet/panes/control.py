@@ -9,7 +9,7 @@ from cafleet.errors import MultiplexerError, PaneGoneError
 from cafleet.panes.identity import CREATING_OPTION, DIRECTOR_OPTION, PaneTag
 from cafleet.panes.pictures import TAG_OPTION
 from cafleet.panes.runner import LIMIT, run
-from cafleet.panes.script import is_pane_id, pane_gone
+from cafleet.panes.script import ask, is_pane_id, pane_gone
 
 # The words of tmux for an absent target. set-option has words of its own.
 _ABSENT = ("can't find pane", "no such pane")
@@ -46,6 +46,14 @@ def kill(socket: str, pane: str, *, missing_ok: bool, limit: float = LIMIT) -> N
     except PaneGoneError:
         if not missing_ok:
             raise
+
+
+def server_pid(socket: str, pane: str) -> int:
+    """See :meth:`cafleet.panes.interface.Multiplexer.server_pid`."""
+    reply = ask(socket, [pane], ("pid",))[pane]
+    if isinstance(reply, MultiplexerError):
+        raise reply
+    return int(reply.values["pid"])
 
 
 def _command(socket: str, pane: str, *commands: Sequence[str], limit: float = LIMIT) -> None:

@@ -222,6 +222,15 @@ class Multiplexer(Protocol):
         """
         ...
 
+    def server_pid(self, pane: str) -> int:
+        """The process id of the server that holds the pane.
+
+        Raises:
+            PaneGoneError: the pane is absent.
+            MultiplexerError: the server cannot be reached.
+        """
+        ...
+
     def variable(self, pane: str, name: str) -> str | None:
         """The value of the variable ``name`` for a program that is opened beside ``pane``; null if it is
         unset or empty.

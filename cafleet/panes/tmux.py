@@ -125,5 +125,8 @@ class Tmux:
     ) -> list[str]:
         return resettling.resettle(self._socket, panes, small, fleet=fleet, name=name)
 
+    def server_pid(self, pane: str) -> int:
+        return control.server_pid(self._socket, pane)
+
     def variable(self, pane: str, name: str) -> str | None:
         return environment.variable(self._socket, pane, name)

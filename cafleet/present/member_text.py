@@ -41,6 +41,10 @@ def created(member: MemberRecord) -> str:
     return f"{member.member_id} {name_cell(member.name)} agent={agent} pane={pane}"
 
 
+def restarted(member: MemberRecord, session: str, reason: str) -> str:
+    return f"{created(member)} session={session} ({visible(reason)})"
+
+
 def shown(member: MemberRecord) -> str:
     return f"{member.member_id} {name_cell(member.name)} {member.status.value}"
 

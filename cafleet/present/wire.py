@@ -52,6 +52,13 @@ class MemberWire(msgspec.Struct, frozen=True, kw_only=True):
     placement: PlacementWire | None
 
 
+class RestartedWire(MemberWire, frozen=True, kw_only=True):
+    """``session`` is ``resumed`` or ``fresh``, and ``reason`` says why."""
+
+    session: str
+    reason: str
+
+
 class WhoamiWire(msgspec.Struct, frozen=True, kw_only=True):
     """The member that calls; ``evidence`` is ``variable`` or ``pane``."""
 
@@ -257,6 +264,12 @@ def shaped(record: object, shape: type[_Shape]) -> _Shape:
 def shaped_all(records: Iterable[object], shape: type[_Shape]) -> list[_Shape]:
     """Each of ``records`` as :func:`shaped` makes it."""
     return [shaped(record, shape) for record in records]
+
+
+def restarted(member: MemberRecord, session: str, reason: str) -> RestartedWire:
+    """A member that was started again."""
+    fields = msgspec.structs.asdict(shaped(member, MemberWire))
+    return RestartedWire(**fields, session=session, reason=reason)
 
 
 def created_fleet(

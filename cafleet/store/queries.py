@@ -12,6 +12,7 @@ from collections.abc import Sequence
 from sqlite3 import Connection
 
 from cafleet.records import (
+    ArgumentKind,
     Backend,
     CodingAgent,
     DeliveryState,
@@ -34,6 +35,8 @@ from cafleet.store.rows import (
     FleetStatusRow,
     FleetSummaryRow,
     LastIdRow,
+    LaunchArgumentRow,
+    LaunchRow,
     LedgerExtentRow,
     LeftProcessRow,
     MemberFaultRow,
@@ -71,7 +74,7 @@ from cafleet.store.rows import (
     WakeTargetRow,
 )
 
-SCHEMA_VERSION = 17
+SCHEMA_VERSION = 18
 
 
 def list_alembic_revisions(
@@ -571,6 +574,206 @@ def list_stored_left_processes(
         "left_processes",
         "list_stored_left_processes",
         StoredLeftProcessRow,
+        {
+            "after_id": after_id,
+            "until_id": until_id,
+            "limit": limit,
+        },
+    )
+
+
+def insert_launch_argument(
+    conn: Connection,
+    *,
+    member_id: int,
+    position: int,
+    kind: ArgumentKind,
+    argument: str,
+) -> int:
+    """An argument that the user gave for a member's coding agent.
+
+    Source: sql/queries/member_launch_arguments.sql:1.
+    """
+    return change(
+        conn,
+        "member_launch_arguments",
+        "insert_launch_argument",
+        {
+            "member_id": member_id,
+            "position": position,
+            "kind": kind,
+            "argument": argument,
+        },
+    )
+
+
+def list_launch_arguments(
+    conn: Connection,
+    *,
+    member_id: int,
+) -> list[LaunchArgumentRow]:
+    """The arguments of a member's coding agent, in their order.
+
+    Source: sql/queries/member_launch_arguments.sql:7, by idx_member_launch_arguments_member.
+    """
+    return many(
+        conn,
+        "member_launch_arguments",
+        "list_launch_arguments",
+        LaunchArgumentRow,
+        {
+            "member_id": member_id,
+        },
+    )
+
+
+def list_stored_launch_arguments(
+    conn: Connection,
+    *,
+    after_id: int,
+    until_id: int,
+    limit: int,
+) -> list[LaunchArgumentRow]:
+    """Every row with every column, a page at a time: what `cafleet db check` decodes.
+
+    Source: sql/queries/member_launch_arguments.sql:22, by primary key.
+    """
+    return many(
+        conn,
+        "member_launch_arguments",
+        "list_stored_launch_arguments",
+        LaunchArgumentRow,
+        {
+            "after_id": after_id,
+            "until_id": until_id,
+            "limit": limit,
+        },
+    )
+
+
+def insert_launch(
+    conn: Connection,
+    *,
+    member_id: int,
+    coding_agent: CodingAgent,
+    model: str | None,
+    effort: str | None,
+    permission_mode: str | None,
+    working_directory: str,
+    agent_base: str,
+    worktree: str | None,
+    branch: str | None,
+    base_commit: str | None,
+    prompt: str | None,
+    session_id: str | None,
+    launch_number: int,
+    now: str,
+) -> int:
+    """How a member was started.
+
+    Source: sql/queries/member_launches.sql:1.
+    """
+    return change(
+        conn,
+        "member_launches",
+        "insert_launch",
+        {
+            "member_id": member_id,
+            "coding_agent": coding_agent,
+            "model": model,
+            "effort": effort,
+            "permission_mode": permission_mode,
+            "working_directory": working_directory,
+            "agent_base": agent_base,
+            "worktree": worktree,
+            "branch": branch,
+            "base_commit": base_commit,
+            "prompt": prompt,
+            "session_id": session_id,
+            "launch_number": launch_number,
+            "now": now,
+        },
+    )
+
+
+def delete_launch(
+    conn: Connection,
+    *,
+    member_id: int,
+) -> int:
+    """Forget the last start of a member with its arguments: another takes its place.
+
+    Source: sql/queries/member_launches.sql:37, by primary key.
+    """
+    return change(
+        conn,
+        "member_launches",
+        "delete_launch",
+        {
+            "member_id": member_id,
+        },
+    )
+
+
+def find_launch(
+    conn: Connection,
+    *,
+    member_id: int,
+) -> LaunchRow | None:
+    """How a member was started last.
+
+    Source: sql/queries/member_launches.sql:44, by primary key.
+    """
+    return one(
+        conn,
+        "member_launches",
+        "find_launch",
+        LaunchRow,
+        {
+            "member_id": member_id,
+        },
+    )
+
+
+def set_launch_session(
+    conn: Connection,
+    *,
+    member_id: int,
+    launch_number: int,
+    session_id: str | None,
+) -> int:
+    """The session that an agent has begun; only while the member was not started again.
+
+    Source: sql/queries/member_launches.sql:67, by primary key.
+    """
+    return change(
+        conn,
+        "member_launches",
+        "set_launch_session",
+        {
+            "member_id": member_id,
+            "launch_number": launch_number,
+            "session_id": session_id,
+        },
+    )
+
+
+def list_stored_launches(
+    conn: Connection,
+    *,
+    after_id: int,
+    until_id: int,
+    limit: int,
+) -> list[LaunchRow]:
+    """Every row with every column, a page at a time: what `cafleet db check` decodes.
+
+    Source: sql/queries/member_launches.sql:75, by primary key.
+    """
+    return many(
+        conn,
+        "member_launches",
+        "list_stored_launches",
+        LaunchRow,
         {
             "after_id": after_id,
             "until_id": until_id,

@@ -14,6 +14,7 @@ import msgspec
 
 from cafleet.errors import FROM_BACKUP
 from cafleet.records import (
+    ArgumentKind,
     Backend,
     CodingAgent,
     DeliveryState,
@@ -507,6 +508,37 @@ class LeftProcessRow(Row, frozen=True, kw_only=True):
 class StoredLeftProcessRow(LeftProcessRow, frozen=True, kw_only=True):
     member_id: _Id
     noted_at: str
+
+
+class LaunchRow(Row, frozen=True, kw_only=True):
+    table: ClassVar[str] = "member_launches"
+    key: ClassVar[str] = "member_id"
+
+    member_id: _Id
+    coding_agent: CodingAgent
+    model: str | None
+    effort: str | None
+    permission_mode: str | None
+    working_directory: str
+    agent_base: str
+    worktree: str | None
+    branch: str | None
+    base_commit: str | None
+    prompt: str | None
+    session_id: str | None
+    launch_number: _Id
+    launched_at: str
+
+
+class LaunchArgumentRow(Row, frozen=True, kw_only=True):
+    table: ClassVar[str] = "member_launch_arguments"
+    key: ClassVar[str] = "argument_id"
+
+    argument_id: _Id
+    member_id: _Id
+    position: int
+    kind: ArgumentKind
+    argument: str
 
 
 class MonitorRuntimeRow(Row, frozen=True, kw_only=True):

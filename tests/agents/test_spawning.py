@@ -26,7 +26,10 @@ PROMPTS = {
 def started(stage: Stage, prompt: str) -> Member:
     member = stage.member(prompt.replace("{", "{{").replace("}", "}}"))
     wait_for(
-        lambda: prompt.strip() in stage.model.openings(),
+        lambda: any(
+            opening.rpartition("\n[cafleet start ")[0].strip() == prompt.strip()
+            for opening in stage.model.openings()
+        ),
         f"{prompt!r} arrives",
         seconds=START_SECONDS,
     )

@@ -62,6 +62,12 @@ def crowd(registry: Registry) -> Registry:
     registry.rows("INSERT INTO reserved_members VALUES (9, 9, 1, ?)", THEN)
     registry.rows("INSERT INTO left_processes VALUES (1, 3, 77, '1', 'b', 'n', ?)", THEN)
     registry.rows(
+        "INSERT INTO member_launches VALUES"
+        " (3, 'claude', NULL, NULL, NULL, '/', '/c', NULL, NULL, NULL, 'p', NULL, 2, ?)",
+        THEN,
+    )
+    registry.rows("INSERT INTO member_launch_arguments VALUES (1, 3, 0, 'allow', 'ls')")
+    registry.rows(
         "INSERT INTO monitor_runtime VALUES "
         "(1, 77, ?, ?, 5, NULL, 600, NULL, NULL, ?, 1, 'unproven', 'why')",
         THEN,
@@ -166,6 +172,23 @@ DAMAGES: list[tuple[str, str, Any, int, str]] = [
     ("left_processes", "boot", b"x", 1, "b'x'"),
     ("left_processes", "name", b"x", 1, "b'x'"),
     ("left_processes", "noted_at", "x", 1, "'x'"),
+    ("member_launches", "model", b"x", 3, "b'x'"),
+    ("member_launches", "effort", b"x", 3, "b'x'"),
+    ("member_launches", "permission_mode", b"x", 3, "b'x'"),
+    ("member_launches", "working_directory", b"x", 3, "b'x'"),
+    ("member_launches", "agent_base", b"x", 3, "b'x'"),
+    ("member_launches", "worktree", b"x", 3, "b'x'"),
+    ("member_launches", "branch", b"x", 3, "b'x'"),
+    ("member_launches", "base_commit", b"x", 3, "b'x'"),
+    ("member_launches", "session_id", b"x", 3, "b'x'"),
+    ("member_launch_arguments", "member_id", "x", 1, "'x'"),
+    ("member_launch_arguments", "position", "x", 1, "'x'"),
+    ("member_launches", "coding_agent", "x", 3, "'x'"),
+    ("member_launches", "launch_number", 0, 3, "0"),
+    ("member_launches", "launched_at", "x", 3, "'x'"),
+    ("member_launches", "prompt", b"x", 3, "b'x'"),
+    ("member_launch_arguments", "kind", "x", 1, "'x'"),
+    ("member_launch_arguments", "argument", b"x", 1, "b'x'"),
     ("monitor_runtime", "pid", "x", 1, "'x'"),
     ("monitor_runtime", "started_at", "x", 1, "'x'"),
     ("monitor_runtime", "last_tick_at", "x", 1, "'x'"),
@@ -240,7 +263,7 @@ def test_an_id_below_1_is_named(crowd: Registry) -> None:
         for _, column, kind, *_ in crowd.rows(f"PRAGMA table_info({table})")
         if column.endswith("_id") and kind == "INTEGER"
     ]
-    assert len(ids) == 24
+    assert len(ids) == 27
     with closing(crowd.connect()) as conn:
         for table, column in ids:
             for value in (0, -5):

@@ -105,6 +105,12 @@ def whole(registry: Registry) -> Registry:
         *[THEN] * 5,
     )
     registry.rows("INSERT INTO left_processes VALUES (1, 4, 88, '12', 'boot', 'claude', ?)", THEN)
+    registry.rows(
+        "INSERT INTO member_launches VALUES"
+        " (4, 'claude', NULL, NULL, NULL, '/', '/c', NULL, NULL, NULL, 'p', NULL, 2, ?)",
+        THEN,
+    )
+    registry.rows("INSERT INTO member_launch_arguments VALUES (1, 4, 0, 'allow', 'ls')")
     registry.rows("INSERT INTO reserved_members VALUES (9, 3, 0, ?)", THEN)
     registry.rows(
         "INSERT INTO typings (member_id, kind, text, mux_pane_id, program, token, typed_at, state)"

@@ -27,6 +27,7 @@ def test_a_fleet_is_made_whole_or_not_at_all(registry: Registry, conn: sqlite3.C
             director=HOME,
             director_pane="%0",
             spawn_monitor=spawn,
+            started=[],
             now=NOW,
         )
 

@@ -314,7 +314,7 @@ def test_v9_owes_nothing_of_old(path: Path) -> None:
     ]
     assert rows(path, "SELECT * FROM delivery_events") == []
     assert rows(path, "SELECT * FROM waits") == []
-    for table in ("reserved_members", "left_processes"):
+    for table in ("reserved_members", "left_processes", "member_launches"):
         assert rows(path, f"SELECT * FROM {table}") == []
     columns = "mux_pane_id, mux_socket, screen, screen_at, mux_server_pid"
     placed = rows(path, f"SELECT {columns} FROM member_placements")

@@ -227,6 +227,24 @@ def in_use(tmp_path_factory: pytest.TempPathFactory) -> Iterator[sqlite3.Connect
             name="n",
             noted_at="t",
         )
+        insert(
+            conn,
+            "member_launches",
+            member_id=4,
+            coding_agent="claude",
+            working_directory="/",
+            agent_base="/c",
+            launch_number=4,
+            launched_at="t",
+        )
+        insert(
+            conn,
+            "member_launch_arguments",
+            member_id=4,
+            position=0,
+            kind="allow",
+            argument="ls",
+        )
         # A fleet of nobody, as it is for a moment while ids are reserved.
         insert(conn, "fleets", fleet_id=29, created_at="t")
         for number in range(1, 30):

@@ -104,6 +104,7 @@ class RegistryMachine(RuleBasedStateMachine):
             spawn_monitor=lambda: lifecycle.OpenedPane(
                 server_pid=1, session="main", window="@0", pane=f"%{number + 101}"
             ),
+            started=[],
             now=self.now,
         )
         assert made.fleet_id == len(self.model.deleted) + 1

@@ -252,7 +252,8 @@ def test_a_spawn_prompt_is_one_argument_whatever_it_holds(
             "member", "create", *wishes, *more, *body, pane=fleet.director.pane
         ).json()
         argv = recorders.of(made["placement"]["mux_pane_id"]).started()["argv"]
-        arrived = prompt.replace("{{", "{").replace("}}", "}")
+        line = f"[cafleet start 1:{made['member_id']}:1 {database.identity(1)['CAFLEET_DATABASE_ID'][:8]}]"
+        arrived = prompt.replace("{{", "{").replace("}}", "}") + f"\n{line}"
         if agent == "opencode":
             assert f"--prompt={arrived}" in argv
         else:
@@ -271,8 +272,12 @@ def test_a_long_spawn_prompt_is_handed_over_by_a_file_of_the_users_own(
         [file] = database.path.parent.glob("*prompt*")
         assert file.stat().st_mode & 0o777 == 0o600
         assert file.read_bytes() == f"{member_id} {{界}}\r\n".encode() + b"y" * size
-        [line] = recorders.of(pane).started()["argv"][-1].splitlines()
+        line, start = recorders.of(pane).started()["argv"][-1].splitlines()
         assert str(file) in line
+        assert (
+            start
+            == f"[cafleet start 1:{member_id}:1 {database.identity(1)['CAFLEET_DATABASE_ID'][:8]}]"
+        )
         cafleet.run("member", "delete", str(member_id)).ok()
         assert not file.exists()
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import msgspec
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -14,16 +15,38 @@ from tests.tmux.panes_fixtures import restarted, tag
 IDS = st.integers(1, 2**63 - 1)
 
 
-@given(st.text("0123456789abcdef", min_size=1), IDS, IDS)
-def test_a_tag_is_read_as_it_was_written(database_id: str, fleet_id: int, member_id: int) -> None:
-    written = PaneTag(database_id=database_id, fleet_id=fleet_id, member_id=member_id)
+@given(st.text("0123456789abcdef", min_size=1), IDS, IDS, IDS)
+def test_a_tag_is_read_as_it_was_written(
+    database_id: str, fleet_id: int, member_id: int, launch: int
+) -> None:
+    written = PaneTag(
+        database_id=database_id, fleet_id=fleet_id, member_id=member_id, launch_number=launch
+    )
     assert parse_tag(written.text()) == written
     assert written.text().startswith(written.fleet())
+    older = parse_tag(f"{database_id}:{fleet_id}:{member_id}")
+    assert older is not None
+    assert older.launch_number == 1
+    assert written.is_of_same_member(older)
+    other = msgspec.structs.replace(written, member_id=member_id % 9 + 10)
+    assert written.is_of_same_member(other) == (written == other)
 
 
 @pytest.mark.parametrize(
     "text",
-    ["", "a:1", ":1:2", "a:1:2:3", "a:0:1", "a:1:0", "a:+1:2", "a:1:2 ", "a:1:2\n", "a:1:²"]
+    [
+        "",
+        "a:1",
+        ":1:2",
+        "a:1:2:0",
+        "a:1:2:3:4",
+        "a:0:1",
+        "a:1:0",
+        "a:+1:2",
+        "a:1:2 ",
+        "a:1:2\n",
+        "a:1:²",
+    ]
     + [f"a:{2**63}:1", "a:01:2", "a::", "a:-1:2"],
 )
 def test_anything_else_is_no_tag(text: str) -> None:

@@ -8,7 +8,7 @@ import re
 
 import msgspec
 
-from cafleet.agents.sessions.json_lines import document, tail
+from cafleet.agents.sessions.json_lines import document, head, tail
 from cafleet.agents.sessions.record import (
     Activity,
     Session,
@@ -65,6 +65,11 @@ def find_record(base: str, session_id: str) -> str | None:
     pattern = os.path.join(glob.escape(base), "projects", "*", f"{session_id}.jsonl")
     found = glob.glob(pattern)
     return found[0] if len(found) == 1 else None
+
+
+def first_texts(path: str) -> tuple[str, ...]:
+    """The texts that a user has submitted in the first part of a record."""
+    return tuple(text for row in head(path) if (text := _submitted(row)))
 
 
 def read(path: str) -> Session:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import glob
 import os
+import re
 
 from cafleet.agents.sessions.json_lines import head, tail
 from cafleet.agents.sessions.record import (
@@ -14,6 +16,9 @@ from cafleet.agents.sessions.record import (
     as_text,
 )
 
+_SESSION_ID = re.compile(r"[0-9A-Za-z-]{1,64}")
+_ROLLOUTS = os.path.join("sessions", "*", "*", "*", "rollout-*.jsonl")
+_MOST_RECORDS = 200
 _ENDS = frozenset({"task_complete", "turn_aborted"})
 
 
@@ -35,6 +40,26 @@ def of_process(pid: int) -> str | None:
     except OSError:
         return None
     return found.pop() if len(found) == 1 else None
+
+
+def find_record(base: str, session_id: str) -> str | None:
+    """The rollout of a session below the configuration folder ``base``."""
+    if not _SESSION_ID.fullmatch(session_id):
+        return None
+    found = glob.glob(os.path.join(glob.escape(base), _ROLLOUTS[:-6] + f"{session_id}.jsonl"))
+    return found[0] if len(found) == 1 else None
+
+
+def newest_records(base: str) -> list[str]:
+    """The newest rollouts, newest first: their names begin with the time of their start."""
+    found = glob.glob(os.path.join(glob.escape(base), _ROLLOUTS))
+    return sorted(found, key=os.path.basename, reverse=True)[:_MOST_RECORDS]
+
+
+def first_texts(path: str) -> tuple[str, ...]:
+    """The texts that a user has submitted in the first part of a rollout."""
+    events = [as_dict(row.get("payload")) for row in head(path) if row.get("type") == "event_msg"]
+    return tuple(text for event in events if (text := _said(event, "UserMessage")))
 
 
 def read(path: str) -> Session | None:
