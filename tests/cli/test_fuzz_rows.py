@@ -67,6 +67,8 @@ FREE = {
     *("name", "description", "mux_session", "mux_window_id", "mux_pane_id", "mux_socket", "text"),
     *("reason", "evidence", "lock_file", "cafleet_version", "path"),
     *("marker", "program", "token", "picture", "wake_reason", "started", "boot"),
+    *("model", "effort", "permission_mode", "working_directory", "agent_base", "worktree"),
+    *("branch", "base_commit", "prompt", "session_id", "argument"),
 }
 CHOSEN = {kind.value for enum in (MemberKind, DeliveryState, ScreenState) for kind in enum}
 COUNTED = {"owed", "idle", "member_count"}

@@ -203,7 +203,9 @@ def test_a_spawn_prompt_reaches_its_agent_as_one_argument(
         command = ("member", "create", *named, *more, "--file", str(file), "--json")
         member = cafleet.run(*command, pane=director).json()
         start = recorders.of(member["placement"]["mux_pane_id"]).started()
-        *options, last = start["argv"]
+        *options, told = start["argv"]
+        last, _, start_line = told.rpartition("\n")
+        assert start_line.startswith(f"[cafleet start 1:{member['member_id']}:1 ")
         if agent == "opencode":
             assert last == f"--prompt={filled}"
         else:

@@ -215,7 +215,7 @@ def test_a_pane_that_a_stopped_server_opens_later_is_found_and_swept(
         assert refused.exit_code == 1, refused
         wait_for(lambda: len(tmux_server.panes()) == 2, "the pane opens after all")
         late = next(pane for pane in tmux_server.panes() if pane != home)
-        assert tmux_server.ask(late, "#{@cafleet}").endswith(f":{number + 1}:{2 * number + 2}")
+        assert tmux_server.ask(late, "#{@cafleet}").endswith(f":{number + 1}:{2 * number + 2}:1")
         orphans = json.loads(cafleet.run("doctor", "--json", pane=home).stdout)["database"]
         assert [each["pane_id"] for each in orphans["orphan_panes"]] == [late]
     # The one that was left first is gone by now; the next creation sweeps the other.
