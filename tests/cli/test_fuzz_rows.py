@@ -248,6 +248,10 @@ class Case:
     def is_found_by_check(self) -> None:
         result = self._result("db", "check", "--json")
         assert result.exit_code == 1, (self._name, result)
+        if self._table in FOR_ALL and not result.stdout:
+            # Nothing can be read where the list of migrations itself is damaged.
+            assert f"{self._table}.{self._column} holds " in result.stderr, (self._name, result)
+            return
         findings = json.loads(result.stdout)["findings"]
         named = [each for each in findings if f"{self._table}.{self._column} holds " in each]
         told = (
