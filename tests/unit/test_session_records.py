@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from cafleet.agents.sessions import Activity, claude, codex, opencode
@@ -273,6 +273,12 @@ class TestWhatIsNotKnown:
             ),
             max_size=5,
         )
+    )
+    @example(
+        rows=[
+            {"type": "session_meta", "payload": {"id": "0"}},
+            {"type": "event_msg", "payload": {"item": None, "type": []}},
+        ]
     )
     def test_rows_of_another_form_are_left_out(
         self, tmp_path_factory: pytest.TempPathFactory, rows: list[Any]

@@ -94,7 +94,7 @@ def _activity(events: list[dict[str, object]]) -> Activity | None:
     for event in reversed(events):
         if event.get("type") == "task_started":
             return Activity.WORKING
-        if event.get("type") in _ENDS:
+        if as_text(event.get("type")) in _ENDS:
             return Activity.IDLE
     return None
 
