@@ -209,13 +209,15 @@ class MemberActivity(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class FleetRecord(msgspec.Struct, frozen=True, kw_only=True):
-    """``director_member_id`` is null only in a damaged database."""
+    """``director_member_id`` is null only in a damaged database; ``paused_at`` while the fleet is not
+    paused."""
 
     fleet_id: int
     name: str | None
     created_at: str
     deleted_at: str | None
     director_member_id: int | None
+    paused_at: str | None
 
 
 class FleetSummary(msgspec.Struct, frozen=True, kw_only=True):

@@ -28,13 +28,16 @@ CREATE TABLE delivery_events (
 
 -- A team with its own members. Deleting one sets `deleted_at`, the row stays. The Director is null
 -- only inside the transaction that makes the fleet.
+-- paused_at: When a person paused the fleet; null while it is not paused. A paused fleet has no courier, and
+-- `cafleet fleet resume` sets the column to null again.
+-- Why on the fleet: a pause outlives the courier and tmux, also a restart of the machine.
 CREATE TABLE fleets (
     fleet_id INTEGER PRIMARY KEY AUTOINCREMENT,
     name TEXT,
     created_at TEXT NOT NULL,
     deleted_at TEXT,
     director_member_id INTEGER REFERENCES members (member_id) ON DELETE RESTRICT
-);
+, paused_at TEXT);
 
 -- The processes that have outlived the pane of a member that was deleted, so that they can be ended
 -- later by the member's id. A process is known by its id, its start and the run of the system: ids

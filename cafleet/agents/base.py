@@ -63,6 +63,10 @@ class Agent(Protocol):
     def argv(self, request: SpawnRequest) -> list[str]:
         """The command that starts the agent, its program by absolute path; raises as `program`."""
 
+    def resume_argv(self, *, session_id: str | None, prompt: str | None) -> list[str]:
+        """The command by which a person starts the agent, without any rules of ours: it takes up a
+        session, or begins a new one with ``prompt``. Raises as `program`."""
+
     def variables(self, request: SpawnRequest) -> dict[str, str]:
         """What the agent needs in its environment for this request."""
 

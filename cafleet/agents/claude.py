@@ -56,6 +56,10 @@ class Claude:
             words += ["--resume" if request.resumed else "--session-id", request.session_id]
         return [*words, *request.extra_args, *prompt_words(request.prompt)]
 
+    def resume_argv(self, *, session_id: str | None, prompt: str | None) -> list[str]:
+        resumed = [] if session_id is None else ["--resume", session_id]
+        return [self.program(), *resumed, *prompt_words(prompt)]
+
     def variables(self, _request: SpawnRequest) -> dict[str, str]:
         return {}
 

@@ -12,6 +12,9 @@ from cafleet.agents.base import (
 from cafleet.records import CodingAgent
 
 EFFORTS = ("minimal", "low", "medium", "high", "xhigh")
+# With any setting of its own a Codex runs its session itself. Otherwise it is a client of a server in the
+# background, and its turn outlives the pane. This setting only leaves out a question about updates.
+_ALONE = ("--config", "check_for_update_on_startup=false")
 _ESCAPED = {
     **{ord(plain): f"\\{plain}" for plain in '"\\'},
     **{code: f"\\u{code:04x}" for code in (*range(0x20), 0x7F)},
@@ -46,6 +49,10 @@ class Codex:
         if request.effort is not None:
             words.append(f"--config=model_reasoning_effort={request.effort}")
         return [*words, *request.extra_args, *prompt_words(request.prompt)]
+
+    def resume_argv(self, *, session_id: str | None, prompt: str | None) -> list[str]:
+        resumed = [] if session_id is None else ["resume", session_id]
+        return [self.program(), *resumed, *_ALONE, *prompt_words(prompt)]
 
     def variables(self, _request: SpawnRequest) -> dict[str, str]:
         # Its sandbox decides what a command may do, and there is no rule for one.

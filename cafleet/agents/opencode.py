@@ -49,6 +49,11 @@ class Opencode:
         prompt = [] if request.prompt is None else [f"--prompt={request.prompt}"]
         return [*words, *request.extra_args, *prompt]
 
+    def resume_argv(self, *, session_id: str | None, prompt: str | None) -> list[str]:
+        if session_id is not None:
+            return [find_program(self.name), "--session", session_id]
+        return [find_program(self.name), *([] if prompt is None else [f"--prompt={prompt}"])]
+
     def variables(self, request: SpawnRequest) -> dict[str, str]:
         if not request.allowed:
             return {}

@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+from datetime import datetime
+
 import msgspec
 
+from cafleet import clock
 from cafleet.broker.composing import record, records
 from cafleet.broker.ids import is_id
-from cafleet.errors import FROM_BACKUP, IntegrityError, UnknownIdError
+from cafleet.errors import FROM_BACKUP, IntegrityError, RefusedError, UnknownIdError
 from cafleet.records import FleetRecord, FleetSummary
 from cafleet.store import Connection, queries
 from cafleet.store.access import each
+from cafleet.store.connection import transaction
 from cafleet.store.rows import FleetStatusRow
 
 
@@ -79,6 +83,33 @@ def get(conn: Connection, *, fleet_id: int) -> FleetRecord:
             f"fleet {fleet_id} does not exist; `cafleet fleet list` shows the fleets"
         )
     return record(fleet, FleetRecord)
+
+
+def refuse_paused(conn: Connection, *, fleet_id: int) -> None:
+    """Raise RefusedError if a fleet is paused: nothing starts in it until it is resumed."""
+    fleet = get(conn, fleet_id=fleet_id)
+    if fleet.paused_at is not None:
+        raise RefusedError(
+            f"fleet {fleet_id} is paused since {fleet.paused_at}; go on with it with "
+            f"`cafleet fleet resume {fleet_id}`"
+        )
+
+
+def pause(conn: Connection, *, fleet_id: int, now: datetime) -> FleetRecord:
+    """Pause a living fleet; one that is paused already stays paused since then.
+
+    Raises:
+        UnknownIdError: the fleet is unknown or deleted.
+    """
+    with transaction(conn):
+        queries.mark_fleet_paused(conn, fleet_id=fleet_id, now=clock.stamp(now))
+        return get_living(conn, fleet_id=fleet_id)
+
+
+def resume(conn: Connection, *, fleet_id: int) -> bool:
+    """End the pause of a fleet. Returns whether it was paused."""
+    with transaction(conn):
+        return bool(queries.mark_fleet_resumed(conn, fleet_id=fleet_id))
 
 
 def get_living(conn: Connection, *, fleet_id: int) -> FleetRecord:

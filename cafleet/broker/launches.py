@@ -49,10 +49,13 @@ def find(conn: Connection, *, member_id: int) -> Launch | None:
     )
 
 
-def set_session(conn: Connection, *, member_id: int, launch_number: int, session_id: str) -> bool:
-    """Keep the session of a member's start; false where the member was started again meanwhile."""
+def note_session(conn: Connection, *, member_id: int, session_id: str) -> bool:
+    """Keep the session that a member's agent shows. Returns whether another was kept before, or none."""
+    launch = queries.find_launch(conn, member_id=member_id)
+    if launch is None or launch.session_id == session_id:
+        return False
     with transaction(conn):
         changed = queries.set_launch_session(
-            conn, member_id=member_id, launch_number=launch_number, session_id=session_id
+            conn, member_id=member_id, launch_number=launch.launch_number, session_id=session_id
         )
     return bool(changed)

@@ -88,10 +88,11 @@ def claim(
     ``lock_held`` says whether another process holds the courier's file lock.
 
     Raises:
-        RefusedError: a courier is live, or it was stopped.
+        RefusedError: a courier is live, it was stopped, or the fleet is paused.
     """
     claimed = Claim(fleet_id=fleet_id, pid=pid, started_at=clock.stamp(now))
     with transaction(conn):
+        fleets.refuse_paused(conn, fleet_id=fleet_id)
         row = runtime(conn, fleet_id=fleet_id)
         if is_live(row, lock_held=lock_held, now=now):
             raise running(fleet_id)

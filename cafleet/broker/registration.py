@@ -35,12 +35,13 @@ def register(
     Raises:
         UnknownIdError: the fleet is unknown or deleted.
         UsageError: the name cannot be seen whole.
-        RefusedError: its Director is not active, the monitor's place is taken, an ordinary member
-            is to join a fleet that has no monitor, or the name is taken for another's.
+        RefusedError: it is paused, its Director is not active, the monitor's place is taken, an
+            ordinary member is to join a fleet that has no monitor, or the name is taken for another's.
     """
     try:
         with transaction(conn):
             members.active_director(conn, fleet_id=fleet_id)
+            fleets.refuse_paused(conn, fleet_id=fleet_id)
             check_role(conn, fleet_id=fleet_id, monitor=monitor)
             naming.check(
                 conn,

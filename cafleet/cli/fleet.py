@@ -6,13 +6,20 @@ from typing import Annotated
 
 import typer
 
-from cafleet.cli.arguments import coding_agent, filled, identifier, new_name
+from cafleet.cli.arguments import coding_agent, filled, identifier, new_name, whole
 from cafleet.cli.bodies import read_file
 from cafleet.cli.output import say, to_json, warn
 from cafleet.cli.parser import Command, SubjectCommand
 from cafleet.cli.session import open_session
 from cafleet.present import fleet_text as texts
-from cafleet.present.wire import DeletedFleetWire, created_fleet, shaped
+from cafleet.present.wire import (
+    DeletedFleetWire,
+    FleetWire,
+    PausedFleetWire,
+    ResumedFleetWire,
+    created_fleet,
+    shaped,
+)
 from cafleet.records import CodingAgent
 
 app = typer.Typer()
@@ -89,7 +96,72 @@ def show(fleet_id: FleetId, json: Json = False) -> None:
 
     with open_session() as conn:
         fleet = fleets.get(conn, fleet_id=fleet_id)
-    say(to_json(fleet) if json else texts.shown(fleet))
+    say(to_json(shaped(fleet, FleetWire)) if json else texts.shown(fleet))
+
+
+@app.command("pause", cls=SubjectCommand)
+def pause(
+    fleet_id: FleetId,
+    timeout: Annotated[
+        int,
+        typer.Option(
+            "--timeout",
+            parser=whole,
+            metavar="S",
+            help="How many seconds the members get to come to rest.",
+        ),
+    ] = 600,
+    now: Annotated[
+        bool, typer.Option("--now", help="Close every pane at once, whatever its agent does.")
+    ] = False,
+    json: Json = False,
+) -> None:
+    """Stop the courier, and close the members' panes when they rest.
+
+    The members stay registered, and their messages are kept. The Director's pane stays open.
+    """
+    with open_session() as conn:
+        from cafleet.operations.pausing import pause_fleet
+
+        paused = pause_fleet(conn, fleet_id=fleet_id, seconds=timeout, at_once=now)
+    for warning in paused.warnings:
+        warn(warning)
+    outcome = shaped(paused, PausedFleetWire)
+    say(to_json(outcome) if json else texts.paused(outcome))
+    if not paused.is_complete:
+        raise typer.Exit(1)
+
+
+@app.command("resume", cls=SubjectCommand)
+def resume(
+    fleet_id: FleetId,
+    dry_run: Annotated[
+        bool, typer.Option("--dry-run", help="Say what would be done, and do nothing.")
+    ] = False,
+    force: Annotated[
+        bool,
+        typer.Option(
+            "--force",
+            help="Use also a stored start that was changed, and end agents that run outside of their pane.",
+        ),
+    ] = False,
+    json: Json = False,
+) -> None:
+    """Bring back the members whose panes are gone.
+
+    Use it after a pause, a crash of tmux or a restart of the machine. A member goes on in its session if
+    the record of that is found. Then the courier starts.
+    """
+    with open_session() as conn:
+        from cafleet.operations.resuming import resume_fleet
+
+        resumed = resume_fleet(conn, fleet_id=fleet_id, dry_run=dry_run, force=force)
+    for warning in resumed.warnings:
+        warn(warning)
+    outcome = shaped(resumed, ResumedFleetWire)
+    say(to_json(outcome) if json else texts.resumed(outcome))
+    if not resumed.is_complete:
+        raise typer.Exit(1)
 
 
 @app.command("delete", cls=SubjectCommand)

@@ -18,6 +18,7 @@ from cafleet.courier.delivery_pass import Ending, Pass
 from cafleet.courier.reports import Reports
 from cafleet.courier.resettling import Resettler
 from cafleet.courier.schedule import SERVER_SECONDS, Schedule
+from cafleet.courier.session_notes import SessionNotes
 from cafleet.courier.session_witness import SessionWitness
 from cafleet.courier.shutdown import Shutdown, ShutdownError
 from cafleet.courier.waking import Waker
@@ -71,6 +72,8 @@ class DeliveryThread(threading.Thread):
         )
         self._resettler = Resettler(claim.fleet_id)
         self._resettling: threading.Thread | None = None
+        self._session_notes = SessionNotes(claim.fleet_id)
+        self._noting: threading.Thread | None = None
         self._busy: set[int] = set()
         self._ended: SimpleQueue[tuple[int, Ending]] = SimpleQueue()
         self._schedule = Schedule(_server_at)
@@ -114,6 +117,7 @@ class DeliveryThread(threading.Thread):
                 self._note(rows, endings)
                 self._begin(rows)
                 self._resettle(waited_for=bool(rows) or _is_alive(self._waking))
+            self._note_sessions()
             self._reports.mended("courier")
 
     def _pause(self) -> float:
@@ -214,6 +218,12 @@ class DeliveryThread(threading.Thread):
             work = ("resettling of panes", self._resettler.look)
             self._resettling = threading.Thread(target=self._attempt, args=work, daemon=True)
             self._resettling.start()
+
+    def _note_sessions(self) -> None:
+        if self._session_notes.is_due() and not _is_alive(self._noting):
+            work = ("noting of sessions", self._session_notes.look)
+            self._noting = threading.Thread(target=self._attempt, args=work, daemon=True)
+            self._noting.start()
 
     def _wake(self, conn: Connection) -> None:
         row = monitor.runtime(conn, fleet_id=self._claim.fleet_id)

@@ -98,6 +98,7 @@ class Courier:
         """
         with closing(open_database(self._database)) as conn, self._signals:
             fleets.get_living(conn, fleet_id=self._fleet_id)
+            fleets.refuse_paused(conn, fleet_id=self._fleet_id)
             require_server(conn, fleet_id=self._fleet_id)
             self._claim, tick = self._take(conn)
             self._reports.started(
@@ -176,8 +177,11 @@ class Courier:
         check_schema(conn, self._database)
         if ticking:
             monitor.heartbeat(conn, self._claim, now=self._now())
-        if fleets.get(conn, fleet_id=self._fleet_id).deleted_at is not None:
+        fleet = fleets.get(conn, fleet_id=self._fleet_id)
+        if fleet.deleted_at is not None:
             return "the fleet was deleted"
+        if fleet.paused_at is not None:
+            return "the fleet was paused"
         row = self._own_row(conn)
         self._seen_version = version
         if row.stopped_at is not None:

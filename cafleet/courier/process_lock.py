@@ -7,6 +7,8 @@ import os
 from cafleet.errors import CafleetError
 from cafleet.file_lock import is_locked, try_lock
 
+_NOTE_CHARACTERS = 200
+
 
 class ProcessLock:
     """An exclusive lock on a file beside the database. It ends with the process, however that ends. A process
@@ -37,6 +39,20 @@ class ProcessLock:
             return False
         self._handle = handle
         return True
+
+    def write_note(self, note: str) -> None:
+        """Write into the file what this process does with the lock that it holds."""
+        if self._handle is not None:
+            os.ftruncate(self._handle, 0)
+            os.pwrite(self._handle, note.encode(), 0)
+
+    def note(self) -> str:
+        """What the holder of the lock wrote last; empty if that cannot be read."""
+        try:
+            with open(self.path, encoding="ascii", errors="replace") as file:
+                return "".join(filter(str.isprintable, file.read(_NOTE_CHARACTERS)))
+        except OSError:
+            return ""
 
     def release(self) -> None:
         """Release the lock. The file stays, so that everybody locks the same one."""

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from contextlib import suppress
 
 from cafleet import settings
-from cafleet.broker import members, monitor
+from cafleet.broker import fleets, members, monitor
 from cafleet.courier.liveness import is_running
 from cafleet.courier.process_lock import ProcessLock
 from cafleet.errors import CafleetError, IntegrityError, MultiplexerError
@@ -29,8 +29,8 @@ _LOG_BYTES = 1_000_000
 def ensure_running(conn: Connection, *, database: str, fleet_id: int) -> bool:
     """Start the fleet's courier if none runs. Returns whether one runs now, or another process starts one.
 
-    A stopped courier stays stopped. Nothing is started where the multiplexer cannot be reached, or where
-    the courier would end with an agent's sandbox.
+    A stopped courier stays stopped, and a paused fleet has none. Nothing is started where the multiplexer
+    cannot be reached, or where the courier would end with an agent's sandbox.
     """
     if is_running(conn, database=database, fleet_id=fleet_id):
         return True
@@ -38,6 +38,7 @@ def ensure_running(conn: Connection, *, database: str, fleet_id: int) -> bool:
     if row is not None and row.stopped_at is not None:
         return False
     try:
+        fleets.refuse_paused(conn, fleet_id=fleet_id)
         if not require_server(conn, fleet_id=fleet_id).is_in_sight():
             return False
         starting = ProcessLock(f"{database}.start-{fleet_id}.lock")

@@ -16,7 +16,7 @@ from cafleet.agents.paths import default_base, locate, variable_of
 from cafleet.errors import CafleetError, MultiplexerError
 from cafleet.operations.placeholders import fill
 from cafleet.panes import ARGV_LIMIT_BYTES, Multiplexer, NewPane, PaneTag, command_bytes
-from cafleet.records import Launch
+from cafleet.records import CodingAgent, Launch
 from cafleet.texts import is_unicode
 
 
@@ -74,7 +74,8 @@ class PaneOpening:
         cwd = self._cwd
         prompt, line = self._told(), start_line(self._tag)
         request = self._request(f"{prompt}\n{line}", readable_file=None)
-        env = {**self._environment(), **self._start.agent.variables(request)}
+        own = pane_environment(self._tag, self._start.agent.name, self._start.agent_base)
+        env = {**own, **self._start.agent.variables(request)}
         argv = self._start.agent.argv(request)
         if command_bytes(argv, env, cwd) > ARGV_LIMIT_BYTES:
             path = self._write(prompt)
@@ -152,18 +153,6 @@ class PaneOpening:
             "coding_agent": self._start.agent.name,
         }
 
-    def _environment(self) -> Mapping[str, str]:
-        # All of them, always: the pane's server may have been started in another member's pane.
-        folder = self._start.agent_base
-        moved = folder is not None and folder != default_base(self._start.agent.name)
-        own = {variable_of(self._start.agent.name): folder} if moved and folder else {}
-        return own | {
-            settings.DATABASE_URL: settings.database_url(self._database),
-            settings.DATABASE_ID: self._tag.database_id,
-            settings.FLEET_ID: str(self._tag.fleet_id),
-            settings.MEMBER_ID: str(self._tag.member_id),
-        }
-
     def _request(self, prompt: str, *, readable_file: str | None) -> SpawnRequest:
         return SpawnRequest(
             display_name=self._start.display_name,
@@ -197,6 +186,22 @@ class PaneOpening:
                 f"make room there, or shorten it"
             ) from error
         return path
+
+
+def pane_environment(tag: PaneTag, name: CodingAgent, agent_base: str | None) -> dict[str, str]:
+    """The variables of a pane that we open: whose it is, and the agent's configuration folder where that is
+    not the default one.
+
+    All of them, always: the pane's server may have been started in another member's pane.
+    """
+    moved = agent_base is not None and agent_base != default_base(name)
+    own = {variable_of(name): agent_base} if moved and agent_base else {}
+    return own | {
+        settings.DATABASE_URL: settings.database_url(settings.database_path()),
+        settings.DATABASE_ID: tag.database_id,
+        settings.FLEET_ID: str(tag.fleet_id),
+        settings.MEMBER_ID: str(tag.member_id),
+    }
 
 
 def start_line(tag: PaneTag) -> str:

@@ -99,12 +99,13 @@ def start_loop(
 
     Raises:
         UnknownIdError: the fleet is unknown or deleted.
-        RefusedError: a courier runs already.
+        RefusedError: a courier runs already, or the fleet is paused.
         MultiplexerError: the fleet's server cannot be reached, or the courier would end with the sandbox
             that this process is in.
         CafleetError: the courier did not start.
     """
     fleets.get_living(conn, fleet_id=fleet_id)
+    fleets.refuse_paused(conn, fleet_id=fleet_id)
     database = settings.database_path()
     if is_running(conn, database=database, fleet_id=fleet_id):
         raise monitor.running(fleet_id)

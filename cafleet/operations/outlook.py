@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import msgspec
 
 from cafleet import settings
-from cafleet.broker import deliveries, members
+from cafleet.broker import deliveries, fleets, members
 from cafleet.courier.liveness import is_running
 from cafleet.errors import MultiplexerError
 from cafleet.panes import pane_lock_path
@@ -27,9 +27,9 @@ from cafleet.store import Connection
 class DeliveryOutlook(msgspec.Struct, frozen=True, kw_only=True):
     """``lacks_courier``: the notice is owed, and no courier runs that would type it.
 
-    ``is_gone``: the recipient's pane was gone at the last look. ``lock_file`` is the pane's lock if
-    another process keeps the courier from typing. ``removal`` is the advice how to remove the
-    recipient.
+    ``is_paused``: none will run until the fleet is resumed. ``is_gone``: the recipient's pane was gone
+    at the last look. ``lock_file`` is the pane's lock if another process keeps the courier from
+    typing. ``removal`` is the advice how to remove the recipient.
     """
 
     line: LifeLine
@@ -38,6 +38,7 @@ class DeliveryOutlook(msgspec.Struct, frozen=True, kw_only=True):
     has_left: bool
     is_gone: bool
     lacks_courier: bool
+    is_paused: bool
     lock_file: str | None
     removal: str
 
@@ -48,15 +49,21 @@ def outlooks(conn: Connection, *, lines: Sequence[LifeLine]) -> list[DeliveryOut
     unserved = any(line.state in OWED for line in lines) and not is_running(
         conn, database=settings.database_path(), fleet_id=rows[0].fleet_id
     )
+    paused = unserved and fleets.get(conn, fleet_id=rows[0].fleet_id).paused_at is not None
     recipients = members.by_id(conn, member_ids=[line.to_member_id for line in lines])
     return [
-        _outlook(line, row, recipients.get(line.to_member_id), unserved=unserved)
+        _outlook(line, row, recipients.get(line.to_member_id), unserved=unserved, paused=paused)
         for line, row in zip(lines, rows, strict=True)
     ]
 
 
 def _outlook(
-    line: LifeLine, row: DeliveryStatus, recipient: MemberRecord | None, *, unserved: bool
+    line: LifeLine,
+    row: DeliveryStatus,
+    recipient: MemberRecord | None,
+    *,
+    unserved: bool,
+    paused: bool,
 ) -> DeliveryOutlook:
     ended_gone = (line.reason or "").partition(":")[0] == ScreenState.GONE
     return DeliveryOutlook(
@@ -66,6 +73,7 @@ def _outlook(
         has_left=row.owner_status is not MemberStatus.ACTIVE,
         is_gone=ended_gone or bool(row.owner_gone),
         lacks_courier=unserved and line.state in OWED,
+        is_paused=paused,
         lock_file=_lock_file(line, recipient),
         removal="" if recipient is None else members.removal(recipient),
     )

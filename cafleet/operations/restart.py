@@ -9,32 +9,25 @@ import msgspec
 
 from cafleet import clock, settings
 from cafleet.agents import agent
-from cafleet.agents.cues import current_cues
-from cafleet.agents.presence import of_agent
 from cafleet.broker import fleets, launches, members, placements
-from cafleet.courier.observing import Observation, Target, look_at, target_of
 from cafleet.courier.starting import ensure_running
 from cafleet.errors import CafleetError, MultiplexerError, RefusedError
 from cafleet.operations import launch_digests
 from cafleet.operations.agent_start import AgentStart, PaneOpening, add_remains, stored_folder
 from cafleet.operations.caller import is_caller
 from cafleet.operations.fleet_lock import fleet_lock
-from cafleet.operations.leftovers import family_in, heirs_of
+from cafleet.operations.last_start import LastStart, end_last_start, find_last_start
 from cafleet.operations.placeholders import check
 from cafleet.operations.sessions import Found, session_of
 from cafleet.operations.spawn import SPLIT_SECONDS, Beside, beside_of
 from cafleet.operations.typing import type_when_resting
-from cafleet.panes import Multiplexer, PaneTag, Spot, multiplexer, parse_tag
-from cafleet.panes.processes import end, outlasting
-from cafleet.records import CodingAgent, Launch, MemberKind, MemberRecord, Placement, ScreenState
-from cafleet.screens import Process
+from cafleet.panes import PaneTag
+from cafleet.records import CodingAgent, Launch, MemberKind, MemberRecord
 from cafleet.store import Connection
 
 FIRST_WORDS = "You were restarted. Poll your messages, then continue what was interrupted."
 RESUMED = "resumed"
 FRESH = "fresh"
-# How long the processes of a pane that was closed may take to end.
-_ENDING_SECONDS = 5.0
 
 
 class Wishes(msgspec.Struct, frozen=True, kw_only=True):
@@ -48,6 +41,21 @@ class Wishes(msgspec.Struct, frozen=True, kw_only=True):
     read_body: Callable[[], str] | None = None
 
 
+class RestartPlan(msgspec.Struct, frozen=True, kw_only=True):
+    """What a restart will do. ``last`` is what the last start has left, ``start`` the next one."""
+
+    member: MemberRecord
+    before: Launch
+    last: LastStart
+    start: AgentStart
+    found: Found
+    force: bool
+
+    @property
+    def session(self) -> str:
+        return FRESH if self.found.session_id is None else RESUMED
+
+
 class Restarted(msgspec.Struct, frozen=True, kw_only=True):
     """``session`` is ``resumed`` or ``fresh``, and ``reason`` says why."""
 
@@ -57,66 +65,76 @@ class Restarted(msgspec.Struct, frozen=True, kw_only=True):
     warnings: tuple[str, ...] = ()
 
 
-class _Old(msgspec.Struct, frozen=True, kw_only=True):
-    """What the last start has left: the panes to close, the pane that a person works in now, the
-    pane of an interrupted restart, and the processes that have to end first."""
-
-    mux: Multiplexer | None = None
-    close: tuple[str, ...] = ()
-    leave: tuple[str, ...] = ()
-    opened: Spot | None = None
-    processes: tuple[Process, ...] = ()
-    alive: str | None = None
-
-
 def restart_member(conn: Connection, *, member_id: int, wishes: Wishes) -> Restarted:
     """Start a member again. Whatever fails, it stays registered.
 
     Raises:
         UnknownIdError: there is no such active member.
-        RefusedError: it is the Director, the caller itself, alive, or nothing is known of its start.
+        RefusedError: it is the Director, the caller itself, alive, its fleet is paused, or nothing is
+            known of its start.
         UsageError: the model, the effort or the prompt is not valid.
         AgentError, MultiplexerError: the agent cannot be started.
     """
     member = members.get(conn, member_id=member_id)
     if member.kind is MemberKind.DIRECTOR:
         raise RefusedError(
-            f"member {member_id} is the Director of fleet {member.fleet_id}, whose agent a person starts "
-            f"and ends; restart its members alone"
+            f"member {member_id} is the Director of fleet {member.fleet_id}; `cafleet fleet resume "
+            f"{member.fleet_id}` brings a Director back whose pane is gone"
         )
     if is_caller(conn, member_id=member_id):
         raise RefusedError("a member cannot restart itself; ask your Director to do it")
-    with fleet_lock(member.fleet_id):
-        done = restart_locked(conn, member_id=member_id, wishes=wishes)
+    with fleet_lock(member.fleet_id, f"member restart {member_id}"):
+        fleets.refuse_paused(conn, fleet_id=member.fleet_id)
+        plan = plan_restart(conn, member_id=member_id, wishes=wishes)
+        if plan.last.in_pane is not None and not wishes.force:
+            raise RefusedError(
+                f"the agent of member {member_id} still runs ({plan.last.in_pane}); let it end, or "
+                f"restart it with --force, which ends what it does"
+            )
+        done = carry_out(conn, plan)
+        done = msgspec.structs.replace(done, warnings=say_first_words(conn, plan))
     ensure_running(conn, database=settings.database_path(), fleet_id=member.fleet_id)
     return done
 
 
-def restart_locked(conn: Connection, *, member_id: int, wishes: Wishes) -> Restarted:
-    """Start a member again while this process holds the lock of its fleet; raises as above."""
+def plan_restart(conn: Connection, *, member_id: int, wishes: Wishes) -> RestartPlan:
+    """Look at a member and say how it will be started again. Changes nothing.
+
+    Raises:
+        RefusedError: nothing is known of its start, or its agent runs outside of its pane.
+        Others as :func:`restart_member`.
+    """
     member = members.get(conn, member_id=member_id)
-    director = members.active_director(conn, fleet_id=member.fleet_id)
     database_id = fleets.database_id(conn)
     before = known_launch(conn, member, database_id, force=wishes.force)
-    old = _old(member, before, database_id)
-    if old.opened is not None and old.mux is not None:
-        return _completed(conn, member_id, old.mux, old.opened)
-    if old.alive is not None and not wishes.force:
+    last = find_last_start(member, before, database_id)
+    if last.elsewhere is not None and not wishes.force:
         raise RefusedError(
-            f"the agent of member {member_id} still runs ({old.alive}); let it end, or restart it with "
-            f"--force, which ends what it does"
+            f"the agent of member {member_id} still runs outside of its pane ({last.elsewhere}); let it "
+            f"end, or pass --force, which ends it"
         )
-    start, found = _start(member, before, wishes, database_id, old.processes)
-    beside = _beside(director, database_id)
+    start, found = _start(member, before, wishes, database_id, last)
     start.agent.program()
-    number = before.launch_number + 1
+    return RestartPlan(
+        member=member, before=before, last=last, start=start, found=found, force=wishes.force
+    )
+
+
+def carry_out(conn: Connection, plan: RestartPlan) -> Restarted:
+    """Start a member again as planned; its fleet's lock is held. Raises as :func:`restart_member`."""
+    member_id = plan.member.member_id
+    if plan.last.opened is not None:
+        return _completed(conn, plan)
+    director = members.active_director(conn, fleet_id=plan.member.fleet_id)
+    database_id = fleets.database_id(conn)
+    beside = _beside(director, database_id)
     tag = PaneTag(
         database_id=database_id,
-        fleet_id=member.fleet_id,
+        fleet_id=plan.member.fleet_id,
         member_id=member_id,
-        launch_number=number,
+        launch_number=plan.before.launch_number + 1,
     )
-    opening = PaneOpening(beside.mux, start, tag, director_member_id=director.member_id)
+    opening = PaneOpening(beside.mux, plan.start, tag, director_member_id=director.member_id)
     made = opening.launch(clock.utc_now())
     launch_digests.note(database_id, made)
     placements.start_again(
@@ -128,13 +146,13 @@ def restart_locked(conn: Connection, *, member_id: int, wishes: Wishes) -> Resta
             server_pid=None,
             session=beside.session,
             window=beside.window,
-            coding_agent=start.agent.name,
+            coding_agent=plan.start.agent.name,
         ),
         launch=made,
         now=clock.utc_now(),
     )
     try:
-        _make_room(member_id, old, force=wishes.force)
+        end_last_start(member_id, plan.last, force=plan.force)
         opened = opening.open(beside.pane, limit=SPLIT_SECONDS)
         placements.set_pane(
             conn,
@@ -152,16 +170,26 @@ def restart_locked(conn: Connection, *, member_id: int, wishes: Wishes) -> Resta
             f"`cafleet member restart {member_id}`",
         )
         raise
-    member = members.get(conn, member_id=member_id)
-    warnings: tuple[str, ...] = ()
-    if start.session_id is not None and not start.agent.prompts_resumed:
-        warnings = _say_first_words(conn, member_id)
     return Restarted(
-        member=member,
-        session=FRESH if start.session_id is None else RESUMED,
-        reason=found.reason,
-        warnings=warnings,
+        member=members.get(conn, member_id=member_id),
+        session=plan.session,
+        reason=plan.found.reason,
     )
+
+
+def say_first_words(conn: Connection, plan: RestartPlan) -> tuple[str, ...]:
+    """Type the first words for an agent that takes none on its command line beside a session.
+
+    Returns a warning if it was not told.
+    """
+    if plan.last.opened is not None or plan.session == FRESH or plan.start.agent.prompts_resumed:
+        return ()
+    member_id = plan.member.member_id
+    try:
+        type_when_resting(conn, member_id=member_id, line=FIRST_WORDS)
+    except CafleetError as error:
+        return (f"member {member_id} was not told that it was restarted: {error}",)
+    return ()
 
 
 def known_launch(
@@ -179,20 +207,21 @@ def known_launch(
             f"started it; {members.removal(member)} and create another"
         )
     if not force and not launch_digests.fits(database_id, launch):
-        shown = msgspec.json.encode(launch).decode()
-        raise RefusedError(
-            f"the stored start of member {member.member_id} is not as it was written, so another may "
-            f"have changed it: {shown}; read it, and pass --force if it is right"
-        )
+        raise changed_start(launch)
     return launch
 
 
+def changed_start(launch: Launch) -> RefusedError:
+    """The refusal of a stored start that is not as this user's programs wrote it."""
+    shown = msgspec.json.encode(launch).decode()
+    return RefusedError(
+        f"the stored start of member {launch.member_id} is not as it was written, so another may "
+        f"have changed it: {shown}; read it, and pass --force if it is right"
+    )
+
+
 def _start(
-    member: MemberRecord,
-    before: Launch,
-    wishes: Wishes,
-    database_id: str,
-    processes: tuple[Process, ...],
+    member: MemberRecord, before: Launch, wishes: Wishes, database_id: str, last: LastStart
 ) -> tuple[AgentStart, Found]:
     name = wishes.coding_agent or before.coding_agent
     same = name is before.coding_agent
@@ -215,7 +244,7 @@ def _start(
         found = Found(session_id=None, reason=f"it was {before.coding_agent} before")
     else:
         found = session_of(
-            before, fleet_id=member.fleet_id, database_id=database_id, processes=processes
+            before, fleet_id=member.fleet_id, database_id=database_id, processes=last.processes
         )
     prompt = before.prompt or ""
     if wishes.read_body is not None:
@@ -246,115 +275,22 @@ def _start(
     )
 
 
-def _old(member: MemberRecord, before: Launch, database_id: str) -> _Old:
-    """Look at what the last start of a member has left on its server."""
-    home = member.placement
-    cues = current_cues(before.coding_agent)
-    running = of_agent(tuple(heirs_of(database_id, member.member_id)), cues)
-    if home is None:
-        return _without_pane(running)
-    mux = multiplexer(home.backend, home.mux_socket)
-    if not mux.is_listening():
-        return _without_pane(running)
-    tag = PaneTag(
-        database_id=database_id,
-        fleet_id=member.fleet_id,
-        member_id=member.member_id,
-        launch_number=before.launch_number,
-    )
-    target = target_of(member, database_id)
-    close, leave, alive = [], [], None
-    in_panes: dict[int, Process] = {}
-    for spot in mux.survey():
-        found = parse_tag(spot.tag)
-        if not tag.is_of_same_member(found):
-            continue
-        if target is None and found == tag:
-            return _Old(mux=mux, opened=spot)
-        seen = _look(mux, spot.pane, member, home, tag)
-        if seen.unreachable:
-            raise MultiplexerError(f"{seen.reason}; member {member.member_id} is left as it was")
-        is_dead = seen.picture is None or seen.picture.dead
-        if seen.look.state is ScreenState.SHELL and not is_dead:
-            leave.append(spot.pane)
-            continue
-        close.append(spot.pane)
-        in_panes |= {each.pid: each for each in of_agent(family_in(seen), cues)}
-        if target is not None and spot.pane == target.pane and not is_dead:
-            alive = f"pane {spot.pane}, {seen.look.state}"
-    elsewhere = _without_pane(tuple(each for each in running if each.pid not in in_panes))
-    return _Old(
-        mux=mux,
-        close=tuple(close),
-        leave=tuple(leave),
-        processes=(*in_panes.values(), *elsewhere.processes),
-        alive=alive or elsewhere.alive,
-    )
-
-
-def _without_pane(running: tuple[Process, ...]) -> _Old:
-    """Agents of the member whose pane is gone; they get a moment to end."""
-    left = tuple(outlasting(running, _ENDING_SECONDS))
-    return _Old(processes=left, alive=_named(left))
-
-
-def _look(
-    mux: Multiplexer, pane: str, member: MemberRecord, home: Placement, tag: PaneTag
-) -> Observation:
-    target = Target(
-        member_id=member.member_id,
-        backend=home.backend,
-        pane=pane,
-        socket=mux.socket,
-        session=home.mux_session,
-        window=home.mux_window_id,
-        agent=home.coding_agent,
-        tag=tag,
-    )
-    return look_at(mux, [target])[pane]
-
-
-def _named(processes: tuple[Process, ...]) -> str | None:
-    if not processes:
-        return None
-    return ", ".join(f"process {each.pid} ({each.name})" for each in processes)
-
-
 def _beside(director: MemberRecord, database_id: str) -> Beside:
     """Where the new pane opens: beside the Director's, or the caller's."""
     try:
         return beside_of(director, database_id)
     except CafleetError as error:
         raise MultiplexerError(
-            f"the pane of the Director is gone, and this is no pane either ({error}); run this in a pane "
-            f"of tmux"
+            f"the pane of the Director is gone, and this is no pane either ({error}); run `cafleet fleet "
+            f"resume {director.fleet_id}`, which brings the Director back as well"
         ) from error
 
 
-def _make_room(member_id: int, old: _Old, *, force: bool) -> None:
-    """Close the old panes and wait until their processes have ended.
-
-    Raises:
-        RefusedError: a process of the last start still runs.
-    """
-    if old.mux is not None:
-        for pane in old.leave:
-            # A person's shell runs in it.
-            old.mux.set_tag(pane, None)
-        for pane in old.close:
-            old.mux.kill(pane, missing_ok=True)
-    left = outlasting(old.processes, _ENDING_SECONDS)
-    if left and force:
-        left = end(left)
-    if left:
-        raise RefusedError(
-            f"of the last start of member {member_id} this still runs: {_named(tuple(left))}; end it, or "
-            f"pass --force"
-        )
-
-
-def _completed(conn: Connection, member_id: int, mux: Multiplexer, spot: Spot) -> Restarted:
-    """Finish a restart that was interrupted when its pane was open already."""
+def _completed(conn: Connection, plan: RestartPlan) -> Restarted:
+    """Finish a start that was interrupted when its pane was open already."""
+    mux, spot, member_id = plan.last.mux, plan.last.opened, plan.member.member_id
+    if mux is None or spot is None:
+        raise ValueError("no start was interrupted")
     picture = mux.pictures([spot.pane])[spot.pane]
     if isinstance(picture, MultiplexerError):
         raise picture
@@ -366,19 +302,8 @@ def _completed(conn: Connection, member_id: int, mux: Multiplexer, spot: Spot) -
         window=picture.window,
         pane=spot.pane,
     )
-    member = members.get(conn, member_id=member_id)
-    launch = launches.find(conn, member_id=member_id)
-    resumed = launch is not None and launch.launch_number > 1 and launch.session_id is not None
     return Restarted(
-        member=member,
-        session=RESUMED if resumed else FRESH,
+        member=members.get(conn, member_id=member_id),
+        session=plan.session,
         reason="an interrupted start had opened its pane already",
     )
-
-
-def _say_first_words(conn: Connection, member_id: int) -> tuple[str, ...]:
-    try:
-        type_when_resting(conn, member_id=member_id, line=FIRST_WORDS)
-    except CafleetError as error:
-        return (f"member {member_id} was not told that it was restarted: {error}",)
-    return ()

@@ -136,17 +136,12 @@ def _see_to_it(conn: Connection, owed: Sequence[DeliveryStatus]) -> list[str]:
         return []
     fleet_id = owed[0].fleet_id
     try:
-        running = _is_served(conn, fleet_id)
+        lacking = None if _is_served(conn, fleet_id) else _what_lacks(conn, fleet_id)
     except Exception as error:  # noqa: BLE001 - even a fault of ours must not look like "not stored"
         # The text of an error that is not ours may quote what was sent.
         cause = str(error) if isinstance(error, CafleetError) else type(error).__name__
         return [f"whether a courier runs is not known ({cause})"]
-    warnings = []
-    if not running:
-        warnings.append(
-            f"no courier runs for fleet {fleet_id}, start it with "
-            f"`cafleet monitor run {fleet_id} --detach`"
-        )
+    warnings = [] if lacking is None else [lacking]
     gone = [str(row.owner_member_id) for row in owed if row.owner_gone]
     if gone:
         who = f"member {gone[0]} was" if len(gone) == 1 else f"members {', '.join(gone)} were"
@@ -163,3 +158,14 @@ def _is_served(conn: Connection, fleet_id: int) -> bool:
     from cafleet.courier.starting import ensure_running
 
     return ensure_running(conn, database=database, fleet_id=fleet_id)
+
+
+def _what_lacks(conn: Connection, fleet_id: int) -> str:
+    from cafleet.broker import fleets
+
+    if fleets.get(conn, fleet_id=fleet_id).paused_at is not None:
+        return f"fleet {fleet_id} is paused, and `cafleet fleet resume {fleet_id}` lets its notices be typed"
+    return (
+        f"no courier runs for fleet {fleet_id}, start it with "
+        f"`cafleet monitor run {fleet_id} --detach`"
+    )

@@ -11,11 +11,15 @@ from cafleet.broker import fleets, lifecycle, members, registration
 from cafleet.courier.observing import Observation, Target, by_server, look_at, target_of
 from cafleet.errors import CafleetError, MultiplexerError
 from cafleet.operations.agent_start import remove_prompt_file
+from cafleet.operations.fleet_lock import fleet_lock
 from cafleet.operations.leftovers import end_noted, family_in, told_of
 from cafleet.panes import multiplexer
 from cafleet.records import MemberKind, MemberRecord, MemberStatus, ScreenState
 from cafleet.screens import Process
 from cafleet.store import Connection
+
+# Several members are often deleted at once, each in about a second.
+_PATIENCE = 10.0
 
 KILLED = "killed"
 ALREADY_GONE = "already gone"
@@ -48,7 +52,7 @@ def delete_member(conn: Connection, *, member_id: int, force: bool = False) -> P
 
     Raises:
         UnknownIdError: there is no such active member.
-        RefusedError: it is the root Director.
+        RefusedError: it is the root Director, or another command works on its fleet.
         MultiplexerError: its server cannot be reached. The member stays.
     """
     if force and _has_left(conn, member_id):
@@ -56,6 +60,12 @@ def delete_member(conn: Connection, *, member_id: int, force: bool = False) -> P
         return PaneFate(member_id=member_id, pane_id=None, status=NO_PLACEMENT, warnings=warnings)
     member = members.get(conn, member_id=member_id)
     registration.refuse_director(member)
+    with fleet_lock(member.fleet_id, f"member delete {member_id}", patience=_PATIENCE):
+        return _delete_member(conn, member, force=force)
+
+
+def _delete_member(conn: Connection, member: MemberRecord, *, force: bool) -> PaneFate:
+    member_id = member.member_id
     family: tuple[Process, ...] = ()
     target = target_of(member, fleets.database_id(conn))
     if target is not None:
@@ -87,7 +97,14 @@ def delete_fleet(conn: Connection, *, fleet_id: int, kill_panes: bool) -> FleetT
 
     Raises:
         UnknownIdError: there is no such fleet.
+        RefusedError: another command works on it.
     """
+    fleets.get(conn, fleet_id=fleet_id)
+    with fleet_lock(fleet_id, f"fleet delete {fleet_id}", patience=_PATIENCE):
+        return _delete_fleet(conn, fleet_id, kill_panes=kill_panes)
+
+
+def _delete_fleet(conn: Connection, fleet_id: int, *, kill_panes: bool) -> FleetTeardown:
     database_id = fleets.database_id(conn)
     count, leaving = lifecycle.delete(conn, fleet_id=fleet_id, now=clock.utc_now())
     _free_director(leaving, database_id)

@@ -54,6 +54,7 @@ class Spot(msgspec.Struct, frozen=True, kw_only=True):
     height: int
     active: bool
     session_id: str
+    session: str
     window: str
     shown: bool
     width: int
@@ -106,22 +107,28 @@ class Multiplexer(Protocol):
 
     def split(
         self,
-        beside: str,
+        beside: str | None,
         *,
         env: Mapping[str, str],
         argv: Sequence[str],
         tag: PaneTag,
         title: str,
         cwd: str,
+        session: str = "",
         creating: bool = False,
+        director: bool = False,
         limit: float = 5.0,
     ) -> NewPane:
         """Open a pane near ``beside`` that runs ``argv`` in ``cwd``. The call that opens it tags it.
 
+        With ``None`` for ``beside`` it gets a window of its own in the ``session`` of that name, or in
+        another one if there is none. If no server listens, one is started, with that session.
+
         The pane stays readable when its program ends, until it is killed. No shell parses ``argv``.
         ``env`` is added to the variables that the server gives every pane. ``title`` is shown to people.
-        ``creating`` is written on the pane, see :class:`Spot`. The focus does not change. The whole
-        call takes at most ``limit`` seconds, plus the time to close a pane after a failure.
+        ``creating`` and ``director`` are written on the pane, see :class:`Spot`. The focus does not
+        change. The whole call takes at most ``limit`` seconds, plus the time to close a pane after a
+        failure.
 
         Raises:
             SplitError: no pane was opened. It says what is left.

@@ -48,7 +48,15 @@ def choose(spots: Sequence[Spot], beside: str, *, fleet: str, name: str) -> Posi
             and tiles_are_enough(panes, COMFORTABLE)
         ):
             return _divide("-v", tallest(panes), arrangement=(tiled(window),))
-    # The new window comes last.
+    return _at_the_end(here, name)
+
+
+def alone(spots: Sequence[Spot], session: str, *, name: str) -> Position:
+    """A window of its own, called ``name``, in the ``session`` if it is there, else in the first one."""
+    return _at_the_end(next((spot for spot in spots if spot.session == session), spots[0]), name)
+
+
+def _at_the_end(here: Spot, name: str) -> Position:
     end = f"{here.session_id}:{{end}}"
     return Position(command=("new-window", "-a", "-n", name), target=end, opened=end)
 

@@ -252,6 +252,18 @@ def family(pid: int) -> tuple[Process, ...]:
     return tuple(_process(each, stat) for each, stat in sorted(found.items()))
 
 
+def ancestors(pid: int) -> tuple[Process, ...]:
+    """The processes that have started ``pid``, the nearest first; Linux alone tells."""
+    found: list[Process] = []
+    stat = _stat(pid) if _LINUX else None
+    while stat is not None and stat.parent > 0:
+        parent = stat.parent
+        stat = _stat(parent)
+        if stat is not None:
+            found.append(_process(parent, stat))
+    return tuple(found)
+
+
 def heirs(variables: Mapping[str, str]) -> list[Process]:
     """The other processes that were started with all of these variables; Linux alone tells.
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import shlex
 import time
 from collections.abc import Mapping, Sequence
@@ -11,9 +12,9 @@ from contextlib import suppress
 from cafleet.errors import MultiplexerError, MultiplexerTimeoutError, PaneGoneError
 from cafleet.panes.command import ARGV_LIMIT_BYTES, command_bytes, started, variables
 from cafleet.panes.control import kill
-from cafleet.panes.identity import CREATING_OPTION, PaneTag
+from cafleet.panes.identity import CREATING_OPTION, DIRECTOR_OPTION, PaneTag
 from cafleet.panes.interface import SMALLEST, NewPane, SplitError
-from cafleet.panes.layout import Position, choose
+from cafleet.panes.layout import Position, alone, choose
 from cafleet.panes.locks import layout_lock
 from cafleet.panes.pictures import TAG_OPTION
 from cafleet.panes.runner import run, signals_held
@@ -25,6 +26,8 @@ from cafleet.panes.words import encode, one_line, plain
 # A program that cannot start has ended by then. An interpreter without a needed module takes 0.1 s.
 _SETTLING = 0.3
 _CLOSING = 1.0
+# The size (columns, rows) of a session that no terminal shows yet.
+_FIRST_SIZE = (200, 50)
 _FACTS = (
     "pid",
     "session_name",
@@ -38,27 +41,36 @@ _FACTS = (
 
 def open_pane(
     socket: str,
-    beside: str,
+    beside: str | None,
     *,
     env: Mapping[str, str],
     argv: Sequence[str],
     tag: PaneTag,
     title: str,
     cwd: str,
+    session: str | None,
+    listening: bool,
     creating: bool,
+    director: bool,
     limit: float,
 ) -> NewPane:
-    """See :meth:`cafleet.panes.interface.Multiplexer.split`."""
+    """See :meth:`cafleet.panes.interface.Multiplexer.split`; without a ``session`` beside a pane."""
     _check(argv, env, cwd, tag)
     server = LimitedServer(socket, limit=limit, cwd=cwd)
-    options = _options(tag, creating=creating)
+    options = _options(tag, creating=creating, director=director)
     pane: str | None = None
     place: Position | None = None
     try:
         # Until the pane is tagged and has its place nobody else can count with it.
         with layout_lock(socket, limit=server.left()):
+            name = f"cafleet-{tag.fleet_id}"
+            if not listening:
+                _start_server(server, session or name)
             spots = survey(socket, limit=server.left())
-            place = choose(spots, beside, fleet=tag.fleet(), name=f"cafleet-{tag.fleet_id}")
+            if beside is None:
+                place = alone(spots, session or name, name=name)
+            else:
+                place = choose(spots, beside, fleet=tag.fleet(), name=name)
             # Until the pane's id is known, which takes no longer than a limit.
             with signals_held():
                 pane = _open(server, place, env, argv, options)
@@ -88,6 +100,36 @@ def _check(argv: Sequence[str], env: Mapping[str, str], cwd: str, tag: PaneTag) 
             f"the command of the pane has {size} bytes, and tmux carries {ARGV_LIMIT_BYTES}; "
             f"hand the long part over in a file"
         )
+
+
+def _start_server(server: LimitedServer, session: str) -> None:
+    """Start a server at a socket, with a session that has the user's shell in its one window.
+
+    The folder of the socket may be gone since a restart of the machine.
+    """
+    try:
+        os.makedirs(os.path.dirname(server.socket), mode=0o700, exist_ok=True)
+    except OSError as error:
+        raise SplitError(
+            f"the folder of the socket {one_line(server.socket)} cannot be made ({error.strerror}); "
+            f"mend that"
+        ) from error
+    columns, rows = _FIRST_SIZE
+    answer = server.chain(
+        # tmux would put another character in the place of a colon or a full stop.
+        [
+            "new-session",
+            "-d",
+            "-s",
+            re.sub("[.:]", "_", session),
+            "-x",
+            str(columns),
+            "-y",
+            str(rows),
+        ]
+    )
+    if answer.status:
+        raise SplitError(f"tmux refused to start a server ({answer.err}); see its configuration")
 
 
 def _open(
@@ -133,10 +175,11 @@ def _unknown(message: str) -> SplitError:
     return failure
 
 
-def _options(tag: PaneTag, *, creating: bool) -> dict[str, str]:
+def _options(tag: PaneTag, *, creating: bool, director: bool) -> dict[str, str]:
     """What is set on the pane: whose it is, that it stays when its program ends, and that the program
     changes neither the window's name nor, where tmux knows that option, the pane's title."""
     options = {TAG_OPTION: tag.text()} | ({CREATING_OPTION: "on"} if creating else {})
+    options |= {DIRECTOR_OPTION: "on"} if director else {}
     off = dict.fromkeys(["allow-rename", "allow-set-title"], "off")
     return {**options, "remain-on-exit": "on", **off}
 

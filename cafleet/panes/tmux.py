@@ -58,14 +58,16 @@ class Tmux:
 
     def split(
         self,
-        beside: str,
+        beside: str | None,
         *,
         env: Mapping[str, str],
         argv: Sequence[str],
         tag: PaneTag,
         title: str,
         cwd: str,
+        session: str = "",
         creating: bool = False,
+        director: bool = False,
         limit: float = 5.0,
     ) -> NewPane:
         # libtmux takes as long to import as all the rest of a command.
@@ -79,7 +81,10 @@ class Tmux:
             tag=tag,
             title=title,
             cwd=cwd,
+            session=session if beside is None else None,
+            listening=beside is not None or self.is_listening(),
             creating=creating,
+            director=director,
             limit=limit,
         )
 

@@ -6,7 +6,14 @@ from collections.abc import Mapping, Sequence
 
 from cafleet.present.cells import cell, name_cell
 from cafleet.present.table import table
-from cafleet.present.wire import CreatedFleetWire, DeletedFleetWire, pane_status
+from cafleet.present.visible import visible
+from cafleet.present.wire import (
+    CreatedFleetWire,
+    DeletedFleetWire,
+    PausedFleetWire,
+    ResumedFleetWire,
+    pane_status,
+)
 from cafleet.records import FleetRecord, FleetSummary
 
 _COLUMNS = ("FLEET_ID", "DIRECTOR", "NAME", "MEMBERS", "CREATED_AT")
@@ -48,7 +55,33 @@ def shown(fleet: FleetRecord) -> str:
     ]
     if fleet.deleted_at is not None:
         lines.append(f"deleted_at: {cell(fleet.deleted_at)}")
+    if fleet.paused_at is not None:
+        lines.append(f"paused_at: {cell(fleet.paused_at)}")
     return "\n".join(lines)
+
+
+def paused(fleet: PausedFleetWire) -> str:
+    """The fleet, and a line for each member that says what became of its pane."""
+    lines = [f"Fleet {fleet.fleet_id} is paused since {cell(fleet.paused_at)}."]
+    lines += [_line(each.member_id, each.outcome, each.reason) for each in fleet.members]
+    return "\n".join(lines)
+
+
+def resumed(fleet: ResumedFleetWire) -> str:
+    """A line for each member: what was or would be done with it, and why."""
+    return "\n".join(
+        _line(
+            each.member_id,
+            " ".join(filter(None, [each.outcome, each.action, each.session])),
+            each.reason,
+        )
+        for each in fleet.members
+    )
+
+
+def _line(member_id: int, what: str, reason: str | None) -> str:
+    why = "" if reason is None else f" ({visible(reason)})"
+    return f"{member_id} {what}{why}"
 
 
 def deleted(fleet_id: int, outcome: DeletedFleetWire) -> str:

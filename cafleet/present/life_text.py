@@ -13,6 +13,7 @@ _NO_COURIER = (
     "No courier runs for fleet {fleet}, so no pass will come; start it with "
     "`cafleet monitor run {fleet} --detach`. "
 )
+_PAUSED = "The fleet is paused, so no pass will come; go on with `cafleet fleet resume {fleet}`. "
 
 _NEXT = {
     DeliveryState.NONE: "No notice is due: there is nobody to notify, or no pane to type into.",
@@ -94,7 +95,9 @@ def told(message: MessageRecord, lines: Sequence[DeliveryOutlook]) -> str:
 
 
 def _next(outlook: DeliveryOutlook) -> str:
-    courier = _NO_COURIER if outlook.lacks_courier else ""
+    courier = ""
+    if outlook.lacks_courier:
+        courier = _PAUSED if outlook.is_paused else _NO_COURIER
     return (courier + _advice(outlook)).format(
         fleet=outlook.fleet_id,
         member=outlook.line.to_member_id,

@@ -107,6 +107,39 @@ class MonitorLoopWire(msgspec.Struct, frozen=True, kw_only=True):
     pid: int
 
 
+class FleetWire(msgspec.Struct, frozen=True, kw_only=True):
+    fleet_id: int
+    name: str | None
+    created_at: str
+    deleted_at: str | None
+    director_member_id: int | None
+
+
+class PausedMemberWire(msgspec.Struct, frozen=True, kw_only=True):
+    member_id: int
+    outcome: str
+    reason: str | None
+
+
+class PausedFleetWire(msgspec.Struct, frozen=True, kw_only=True):
+    fleet_id: int
+    paused_at: str
+    members: list[PausedMemberWire]
+
+
+class ResumedMemberWire(msgspec.Struct, frozen=True, kw_only=True):
+    member_id: int
+    action: str | None
+    session: str | None
+    outcome: str
+    reason: str | None
+
+
+class ResumedFleetWire(msgspec.Struct, frozen=True, kw_only=True):
+    fleet_id: int
+    members: list[ResumedMemberWire]
+
+
 class CreatedFleetWire(msgspec.Struct, frozen=True, kw_only=True):
     fleet_id: int
     name: str | None

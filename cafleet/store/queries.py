@@ -74,7 +74,7 @@ from cafleet.store.rows import (
     WakeTargetRow,
 )
 
-SCHEMA_VERSION = 18
+SCHEMA_VERSION = 19
 
 
 def list_alembic_revisions(
@@ -304,7 +304,7 @@ def insert_fleet(
 ) -> int:
     """A new fleet, without its Director until that has an id.
 
-    Source: sql/queries/fleets.sql:35.
+    Source: sql/queries/fleets.sql:36.
     """
     found: int = scalar(
         conn,
@@ -328,7 +328,7 @@ def insert_fleet_as(
 ) -> int:
     """A new fleet under the id that was reserved for it.
 
-    Source: sql/queries/fleets.sql:43.
+    Source: sql/queries/fleets.sql:44.
     """
     return change(
         conn,
@@ -349,7 +349,7 @@ def delete_fleet(
 ) -> int:
     """Take a fleet back in the transaction that made it: its id alone was wanted.
 
-    Source: sql/queries/fleets.sql:49, by primary key.
+    Source: sql/queries/fleets.sql:50, by primary key.
     """
     return change(
         conn,
@@ -369,7 +369,7 @@ def set_fleet_director(
 ) -> int:
     """Name the root Director, once, in the transaction that makes the fleet.
 
-    Source: sql/queries/fleets.sql:56, by primary key.
+    Source: sql/queries/fleets.sql:57, by primary key.
     """
     return change(
         conn,
@@ -390,7 +390,7 @@ def mark_fleet_deleted(
 ) -> int:
     """Soft-delete a fleet; 0 rows when it was deleted before.
 
-    Source: sql/queries/fleets.sql:64, by primary key.
+    Source: sql/queries/fleets.sql:65, by primary key.
     """
     return change(
         conn,
@@ -399,6 +399,46 @@ def mark_fleet_deleted(
         {
             "fleet_id": fleet_id,
             "now": now,
+        },
+    )
+
+
+def mark_fleet_paused(
+    conn: Connection,
+    *,
+    fleet_id: int,
+    now: str,
+) -> int:
+    """Pause a living fleet; 0 rows when it is paused already or deleted.
+
+    Source: sql/queries/fleets.sql:73, by primary key.
+    """
+    return change(
+        conn,
+        "fleets",
+        "mark_fleet_paused",
+        {
+            "fleet_id": fleet_id,
+            "now": now,
+        },
+    )
+
+
+def mark_fleet_resumed(
+    conn: Connection,
+    *,
+    fleet_id: int,
+) -> int:
+    """End the pause of a fleet; 0 rows when it is not paused.
+
+    Source: sql/queries/fleets.sql:81, by primary key.
+    """
+    return change(
+        conn,
+        "fleets",
+        "mark_fleet_resumed",
+        {
+            "fleet_id": fleet_id,
         },
     )
 
@@ -412,7 +452,7 @@ def list_stored_fleets(
 ) -> list[FleetRow]:
     """Every row with every column, a page at a time: what `cafleet db check` decodes.
 
-    Source: sql/queries/fleets.sql:72, by primary key.
+    Source: sql/queries/fleets.sql:89, by primary key.
     """
     return many(
         conn,
@@ -435,7 +475,7 @@ def list_fleet_faults(
 ) -> list[FleetFaultRow]:
     """The fleets among these ids that break a rule, each with the first one that it breaks.
 
-    Source: sql/queries/fleets.sql:88, by idx_members_fleet_status, primary key.
+    Source: sql/queries/fleets.sql:106, by idx_members_fleet_status, primary key.
     """
     return many(
         conn,
@@ -454,7 +494,7 @@ def list_predecessor_fleets(
 ) -> list[PredecessorFleetRow]:
     """Every fleet of a database of the published Python program, whose table has these columns.
 
-    Source: sql/queries/fleets.sql:122.
+    Source: sql/queries/fleets.sql:140.
     """
     return many(
         conn,
@@ -475,7 +515,7 @@ def insert_imported_fleet(
 ) -> int:
     """A fleet with the id that it gets here, without its Director until that is here too.
 
-    Source: sql/queries/fleets.sql:135.
+    Source: sql/queries/fleets.sql:153.
     """
     return change(
         conn,

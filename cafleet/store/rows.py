@@ -118,6 +118,7 @@ class FleetRow(Row, frozen=True, kw_only=True):
     created_at: str
     deleted_at: str | None
     director_member_id: _Id | None
+    paused_at: str | None
 
 
 class FleetSummaryRow(Row, frozen=True, kw_only=True):

@@ -28,7 +28,8 @@ SELECT
     fleets.name,
     fleets.created_at,
     fleets.deleted_at,
-    fleets.director_member_id
+    fleets.director_member_id,
+    fleets.paused_at
 FROM fleets
 WHERE fleets.fleet_id = :fleet_id;
 
@@ -69,6 +70,22 @@ UPDATE fleets
 SET deleted_at = :now
 WHERE fleet_id = :fleet_id AND deleted_at IS NULL;
 
+-- name: mark_fleet_paused(fleet_id, now)!
+-- Pause a living fleet; 0 rows when it is paused already or deleted.
+-- params: fleet_id int, now str
+-- plan: primary key
+UPDATE fleets
+SET paused_at = :now
+WHERE fleet_id = :fleet_id AND paused_at IS NULL AND deleted_at IS NULL;
+
+-- name: mark_fleet_resumed(fleet_id)!
+-- End the pause of a fleet; 0 rows when it is not paused.
+-- params: fleet_id int
+-- plan: primary key
+UPDATE fleets
+SET paused_at = NULL
+WHERE fleet_id = :fleet_id AND paused_at IS NOT NULL;
+
 -- name: list_stored_fleets(after_id, until_id, limit)
 -- Every row with every column, a page at a time: what `cafleet db check` decodes.
 -- params: after_id int = fleets.fleet_id, until_id int = fleets.fleet_id, limit int
@@ -79,7 +96,8 @@ SELECT
     fleets.name,
     fleets.created_at,
     fleets.deleted_at,
-    fleets.director_member_id
+    fleets.director_member_id,
+    fleets.paused_at
 FROM fleets
 WHERE fleets.fleet_id > :after_id AND fleets.fleet_id <= :until_id
 ORDER BY fleets.fleet_id

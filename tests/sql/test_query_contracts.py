@@ -183,7 +183,7 @@ def in_use(tmp_path_factory: pytest.TempPathFactory) -> Iterator[sqlite3.Connect
         conn.execute("UPDATE monitor_runtime SET pid = 1, started_at = 'u', last_tick_at = NULL")
         conn.execute("UPDATE member_placements SET screen = 'gone'")
         conn.execute("DROP INDEX idx_members_one_active_monitor_per_fleet")
-        insert(conn, "fleets", fleet_id=3, created_at="t")
+        insert(conn, "fleets", fleet_id=3, created_at="t", paused_at="t")
         insert_member(conn, 9, 3, member_card_json=MONITOR_CARD)
         insert_member(conn, 10, 3, member_card_json=MONITOR_CARD)
         insert_member(conn, 11, 3, member_card_json="{bad")

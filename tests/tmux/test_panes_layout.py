@@ -172,7 +172,7 @@ def test_only_windows_of_the_fleet_are_divided(
 
     def spot(pane: str, at: str, owner: str) -> Spot:
         return Spot(
-            pane=pane, index=0, height=room, session_id="$0", window=at, width=width, room=room,
+            pane=pane, index=0, height=room, session_id="$0", session="s", window=at, width=width, room=room,
             zoomed=zoomed, tag=tags[owner],
             columns=width, active=False, shown=False, creating=False, director=False,
         )  # fmt: skip
