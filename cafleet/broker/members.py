@@ -45,6 +45,13 @@ def removal(member: MemberRecord) -> str:
     return f"delete the member with `cafleet member delete {member.member_id}`"
 
 
+def revival(member: MemberRecord) -> str:
+    """The advice how to bring back a member whose pane is gone, as a part of a sentence."""
+    if member.kind is MemberKind.DIRECTOR:
+        return f"bring it back with `cafleet fleet resume {member.fleet_id}`"
+    return f"start it again with `cafleet member restart {member.member_id}`"
+
+
 def check_together(conn: Connection, *, member_id: int, other_id: int) -> None:
     """Refuse two members that cannot exchange messages. Both have to be active and in one fleet.
 

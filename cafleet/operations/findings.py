@@ -19,10 +19,12 @@ class InstallState(StrEnum):
 
 
 class CourierState(StrEnum):
-    """The state of a fleet's courier. ``missing`` should run and does not; ``unreachable`` could not run."""
+    """The state of a fleet's courier. ``missing`` should run and does not; ``unreachable`` could not run.
+    A ``paused`` fleet has none."""
 
     RUNNING = "running"
     STOPPED = "stopped"
+    PAUSED = "paused"
     MISSING = "missing"
     UNREACHABLE = "unreachable"
 

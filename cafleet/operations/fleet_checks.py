@@ -6,12 +6,13 @@ from contextlib import suppress
 
 from cafleet.broker import fleets, members, monitor
 from cafleet.courier.liveness import is_running
+from cafleet.courier.observing import by_server, look_at, target_of
 from cafleet.courier.starting import is_server_listening
 from cafleet.errors import CafleetError, IntegrityError
 from cafleet.operations.findings import Courier, CourierState, OrphanPane
 from cafleet.operations.orphans import orphans_on
 from cafleet.panes import CallerPane, Multiplexer, multiplexer
-from cafleet.records import Backend
+from cafleet.records import Backend, ScreenState
 from cafleet.store import Connection
 
 
@@ -49,8 +50,11 @@ def check_fleets(conn: Connection, database: str, caller: CallerPane | None) -> 
         elif state is CourierState.UNREACHABLE:
             found.warnings.append(
                 f"the multiplexer server of fleet {fleet_id} cannot be reached, so it has no courier; "
-                f"start that server, or end the fleet with `cafleet fleet delete {fleet_id}`"
+                f"bring the fleet back with `cafleet fleet resume {fleet_id}`, or end it with "
+                f"`cafleet fleet delete {fleet_id}`"
             )
+        elif state is not CourierState.PAUSED:
+            found.warnings += _gone_panes(conn, fleet_id)
     for server in known_servers(conn, caller):
         for orphan in orphans_on(conn, server):
             found.orphans.append(orphan)
@@ -59,6 +63,29 @@ def check_fleets(conn: Connection, database: str, caller: CallerPane | None) -> 
                 f"(server: {orphan.socket})"
             )
     return found
+
+
+def _gone_panes(conn: Connection, fleet_id: int) -> list[str]:
+    """A sentence about the members whose panes are gone, if there are any."""
+    database_id = fleets.database_id(conn)
+    active, _ = members.list_readable(conn, fleet_id=fleet_id)
+    gone: list[int] = []
+    targets = [target_of(member, database_id) for member in active]
+    for here in by_server([target for target in targets if target is not None]):
+        with suppress(CafleetError):
+            seen = look_at(multiplexer(here[0].backend, here[0].socket), here)
+            gone += [
+                target.member_id
+                for target in here
+                if seen[target.pane].look.state is ScreenState.GONE
+            ]
+    if not gone:
+        return []
+    who = f"member {gone[0]}" if len(gone) == 1 else f"members {', '.join(map(str, gone))}"
+    pane = "pane" if len(gone) == 1 else "panes"
+    verb = "is" if len(gone) == 1 else "are"
+    told = f"the {pane} of {who} of fleet {fleet_id} {verb} gone"
+    return [f"{told}; bring back who is gone with `cafleet fleet resume {fleet_id}`"]
 
 
 def _told(conn: Connection, orphan: OrphanPane) -> str:
@@ -75,6 +102,8 @@ def _told(conn: Connection, orphan: OrphanPane) -> str:
 def _courier(conn: Connection, database: str, fleet_id: int) -> CourierState:
     if is_running(conn, database=database, fleet_id=fleet_id):
         return CourierState.RUNNING
+    if fleets.get(conn, fleet_id=fleet_id).paused_at is not None:
+        return CourierState.PAUSED
     row = monitor.runtime(conn, fleet_id=fleet_id)
     if row is not None and row.stopped_at is not None:
         return CourierState.STOPPED

@@ -29,7 +29,7 @@ class DeliveryOutlook(msgspec.Struct, frozen=True, kw_only=True):
 
     ``is_paused``: none will run until the fleet is resumed. ``is_gone``: the recipient's pane was gone
     at the last look. ``lock_file`` is the pane's lock if another process keeps the courier from
-    typing. ``removal`` is the advice how to remove the recipient.
+    typing. ``revival`` is the advice how to bring the recipient back.
     """
 
     line: LifeLine
@@ -40,7 +40,7 @@ class DeliveryOutlook(msgspec.Struct, frozen=True, kw_only=True):
     lacks_courier: bool
     is_paused: bool
     lock_file: str | None
-    removal: str
+    revival: str
 
 
 def outlooks(conn: Connection, *, lines: Sequence[LifeLine]) -> list[DeliveryOutlook]:
@@ -75,7 +75,7 @@ def _outlook(
         lacks_courier=unserved and line.state in OWED,
         is_paused=paused,
         lock_file=_lock_file(line, recipient),
-        removal="" if recipient is None else members.removal(recipient),
+        revival="" if recipient is None else members.revival(recipient),
     )
 
 

@@ -35,7 +35,7 @@ def pane_target(conn: Connection, *, member_id: int) -> Target:
     if target is None:
         raise RefusedError(
             f"the pane of member {member_id} is still pending; wait until it is open, or "
-            f"{members.removal(member)}"
+            f"{members.revival(member)}"
         )
     return target
 
@@ -49,5 +49,5 @@ def gone(conn: Connection, target: Target, observation: Observation) -> PaneGone
     member = members.get(conn, member_id=target.member_id)
     return PaneGoneError(
         f"pane {target.pane} of member {member.member_id} is gone ({observation.look.cue}); "
-        f"{members.removal(member)}"
+        f"{members.revival(member)}"
     )

@@ -22,7 +22,7 @@ _NEXT = {
     ),
     DeliveryState.UNREACHABLE: (
         "The message waits to be polled. If the recipient's server is down, start that again; if its "
-        "pane is gone, {removal}."
+        "pane is gone, {revival}."
     ),
     DeliveryState.TYPED: (
         "Its typing has begun; should that have been cut short, the next pass settles it."
@@ -38,7 +38,7 @@ _NEXT = {
 }
 _UNSURE_GONE = (
     "It was typed into a pane that is gone, so it is never typed again; the message waits to be polled. "
-    "For the recipient, {removal}, and create another in its place."
+    "For the recipient, {revival}."
 )
 _URGENT = (
     "The agent works; the notice goes into its queue as soon as its composer is empty, and is typed at "
@@ -64,7 +64,7 @@ _HELD = {
     ),
     ScreenState.AWAITING: "The agent asks something: answer it in the pane.",
     ScreenState.BLOCKED: "Leave copy mode in the pane (q), or switch its input on again.",
-    ScreenState.SHELL: ("The agent has exited: start it again in its pane, or {removal}."),
+    ScreenState.SHELL: "The agent has exited: start it again in its pane, or {revival}.",
     ScreenState.UNKNOWN: (
         "The screen tells nothing: look with `cafleet member capture {member}`; enlarge a small pane."
     ),
@@ -102,7 +102,7 @@ def _next(outlook: DeliveryOutlook) -> str:
         fleet=outlook.fleet_id,
         member=outlook.line.to_member_id,
         lock_file=visible(outlook.lock_file or ""),
-        removal=outlook.removal,
+        revival=outlook.revival,
     )
 
 

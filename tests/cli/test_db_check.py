@@ -115,6 +115,7 @@ DAMAGES: list[tuple[str, str, Any, int, str]] = [
     ("fleets", "created_at", "now", 1, "'now'"),
     ("fleets", "deleted_at", "2026-05-05", 2, "'2026-05-05'"),
     ("fleets", "director_member_id", "x", 1, "'x'"),
+    ("fleets", "paused_at", "2026-05-05", 2, "'2026-05-05'"),
     ("members", "fleet_id", "x", 4, "'x'"),
     ("members", "name", b"\x01", 3, r"b'\x01'"),
     ("members", "description", b"", 3, "b''"),

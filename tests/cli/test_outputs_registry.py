@@ -338,15 +338,15 @@ def test_why_names_what_is_missing(cafleet: Program, registry: Registry, state: 
     assert "No courier runs" not in printed(cafleet, *why)
     assert "`cafleet member capture 3`" in printed(cafleet, *why)
     registry.place(3, "%1", screen="gone", screen_at=THEN)
-    assert "`cafleet member delete 3`" in printed(cafleet, *why)
-    # The Director leaves with its fleet only.
+    assert "`cafleet member restart 3`" in printed(cafleet, *why)
+    # The Director comes back with its fleet only.
     director = registry.message(2, 1, delivery_state=state)
     registry.place(1, "%0", screen="gone", screen_at=THEN)
     if state != "unreachable":
         registry.rows("UPDATE messages SET delivery_state = 'unsure'")
     of_director = printed(cafleet, "message", "why", str(director))
-    assert "`cafleet fleet delete 1 --kill-panes`" in of_director
-    assert "member delete" not in of_director
+    assert "`cafleet fleet resume 1`" in of_director
+    assert "member restart" not in of_director
     registry.rows("UPDATE members SET status = 'deregistered' WHERE member_id = 3")
     assert "The recipient has left" in printed(cafleet, *why)
 

@@ -37,7 +37,7 @@ def complete(cafleet: Program, line: str) -> list[str]:
         ),
         ("cafleet me", ["member", "message"]),
         ("cafleet message a", ["ack"]),
-        ("cafleet fleet ", ["create", "list", "show", "delete"]),
+        ("cafleet fleet ", ["create", "list", "show", "pause", "resume", "delete"]),
         ("cafleet message send --from", ["--from-member-id"]),
         ("cafleet nothing x", []),
     ],

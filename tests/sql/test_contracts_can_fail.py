@@ -132,7 +132,10 @@ FAULTS = {
     "a column too few": (
         FLEETS,
         "get_fleet",
-        "    fleets.deleted_at,\n    fleets.director_member_id,\n    fleets.paused_at\nFROM fleets\nWHERE fleets.fleet_id",
+        (
+            "    fleets.deleted_at,\n    fleets.director_member_id,\n"
+            "    fleets.paused_at\nFROM fleets\nWHERE fleets.fleet_id"
+        ),
         "    fleets.director_member_id,\n    fleets.paused_at\nFROM fleets\nWHERE fleets.fleet_id",
         ["does not return the fields of FleetRow", "deleted_at"],
     ),
@@ -146,8 +149,14 @@ FAULTS = {
     "two columns in another order": (
         FLEETS,
         "get_fleet",
-        "    fleets.created_at,\n    fleets.deleted_at,\n    fleets.director_member_id,\n    fleets.paused_at\nFROM fleets\nWHERE",
-        "    fleets.deleted_at,\n    fleets.created_at,\n    fleets.director_member_id,\n    fleets.paused_at\nFROM fleets\nWHERE",
+        (
+            "    fleets.created_at,\n    fleets.deleted_at,\n    fleets.director_member_id,\n"
+            "    fleets.paused_at\nFROM fleets\nWHERE"
+        ),
+        (
+            "    fleets.deleted_at,\n    fleets.created_at,\n    fleets.director_member_id,\n"
+            "    fleets.paused_at\nFROM fleets\nWHERE"
+        ),
         ["does not return the fields of FleetRow", "their order"],
     ),
     "two values where one is promised": (

@@ -27,7 +27,12 @@ from cafleet.records import (
 from tests.unit.test_present_wire import MEMBER, NOW, PLACEMENT
 
 FLEET = FleetRecord(
-    fleet_id=1, name="night\x1b[1m", created_at=NOW, deleted_at=None, director_member_id=3
+    fleet_id=1,
+    name="night\x1b[1m",
+    created_at=NOW,
+    deleted_at=None,
+    director_member_id=3,
+    paused_at=None,
 )
 
 

@@ -35,7 +35,8 @@ def lines(
         "is_gone": False,
         "lacks_courier": False,
         "lock_file": None,
-        "removal": "delete the member with `cafleet member delete 3`",
+        "is_paused": False,
+        "revival": "start it again with `cafleet member restart 3`",
     }
     return life_line(DeliveryOutlook(line=line, **usual | circumstances)).splitlines()
 
@@ -51,7 +52,7 @@ def advice(state: DeliveryState, reason: str | None = None, **circumstances: Any
         (ScreenState.DRAFT, "submit or clear it in the pane"),
         (ScreenState.AWAITING, "answer it in the pane"),
         (ScreenState.BLOCKED, "Leave copy mode"),
-        (ScreenState.SHELL, "`cafleet member delete 3`"),
+        (ScreenState.SHELL, "`cafleet member restart 3`"),
         (ScreenState.UNKNOWN, "`cafleet member capture 3`"),
     ],
 )
@@ -111,7 +112,7 @@ def test_urgent_is_promised_to_an_empty_composer_alone_and_not_to_the_urgent() -
 def test_nobody_is_sent_to_look_at_a_pane_that_is_gone() -> None:
     unsure = advice(DeliveryState.UNSURE, "gone: the pane does not exist any more", is_gone=True)
     assert "capture" not in unsure
-    assert "`cafleet member delete 3`" in unsure
+    assert "`cafleet member restart 3`" in unsure
 
 
 def test_a_lock_that_stays_is_named() -> None:

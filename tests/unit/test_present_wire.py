@@ -16,11 +16,16 @@ from cafleet.present.wire import (
     CreatedFleetWire,
     DeletedFleetWire,
     DeletedMemberWire,
+    FleetWire,
     MemberWire,
     MessageWire,
     PaneWire,
+    PausedFleetWire,
+    PausedMemberWire,
     PingWire,
     PlacementWire,
+    ResumedFleetWire,
+    ResumedMemberWire,
     SentWire,
     TypedWire,
     created_fleet,
@@ -129,7 +134,11 @@ MEMBER_KEYS = [
             FleetSummary,
             ["fleet_id", "director_member_id", "name", "created_at", "member_count"],
         ),
-        (FleetRecord, ["fleet_id", "name", "created_at", "deleted_at", "director_member_id"]),
+        (FleetWire, ["fleet_id", "name", "created_at", "deleted_at", "director_member_id"]),
+        (PausedFleetWire, ["fleet_id", "paused_at", "members"]),
+        (PausedMemberWire, ["member_id", "outcome", "reason"]),
+        (ResumedFleetWire, ["fleet_id", "members"]),
+        (ResumedMemberWire, ["member_id", "action", "session", "outcome", "reason"]),
         (
             CreatedFleetWire,
             ["fleet_id", "name", "created_at", "director", "monitor", "monitor_loop"],
@@ -173,7 +182,9 @@ def test_no_placement_and_a_pending_one_are_told_apart() -> None:
 
 
 def test_a_created_fleet_holds_its_two_members() -> None:
-    fleet = FleetRecord(fleet_id=1, name="f", created_at=NOW, deleted_at=None, director_member_id=3)
+    fleet = FleetRecord(
+        fleet_id=1, name="f", created_at=NOW, deleted_at=None, director_member_id=3, paused_at=None
+    )
     monitor = msgspec.structs.replace(MEMBER, member_id=4, kind=MemberKind.MONITOR)
     shown = json.loads(to_json(created_fleet(fleet, MEMBER, monitor, 4711)))
     assert (shown["director"]["member_id"], shown["monitor"]["kind"]) == (3, "monitor")

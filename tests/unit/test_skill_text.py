@@ -175,7 +175,9 @@ def test_the_front_matter_is_what_agents_expect() -> None:
 
 def test_it_is_cheap_to_read() -> None:
     assert len(PAGES["SKILL.md"].split()) < 1000
-    assert all(len(text.split()) < 1200 for text in PAGES.values())
+    # The reference of all commands is looked into, not read.
+    longest = {"commands.md": 1600}
+    assert all(len(text.split()) < longest.get(name, 1200) for name, text in PAGES.items())
 
 
 def test_links_lead_to_pages_and_every_page_is_linked() -> None:
