@@ -27,6 +27,7 @@ from cafleet.present.wire import (
     DeletedMemberWire,
     MemberWire,
     PingWire,
+    TurnWire,
     TypedWire,
     pane_status,
     restarted,
@@ -337,3 +338,22 @@ def capture(
             capture_member(conn, member_id=member_id, lines=lines, ansi=ansi), CaptureWire
         )
     say(to_json(taken) if json else texts.captured(taken, ansi=ansi), end="\n" if json else "")
+
+
+@app.command("transcript", cls=SubjectCommand)
+def transcript(
+    member_id: MemberId,
+    turns: Annotated[
+        int, typer.Option("--turns", parser=positive, metavar="N", help="How many turns.")
+    ] = 3,
+    json: Json = False,
+) -> None:
+    """Print what was said last in a member's session.
+
+    The coding agent itself writes that down, so no screen is needed to read an answer.
+    """
+    with open_session() as conn:
+        from cafleet.operations.transcript import transcript as read
+
+        said = shaped_all(read(conn, member_id=member_id, turns=turns), TurnWire)
+    say(to_json(said) if json else texts.transcript(said))

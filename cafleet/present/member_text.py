@@ -16,7 +16,14 @@ from cafleet.present.cells import (
 )
 from cafleet.present.table import table
 from cafleet.present.visible import visible, visible_body
-from cafleet.present.wire import CaptureWire, DeletedMemberWire, PingWire, TypedWire, WhoamiWire
+from cafleet.present.wire import (
+    CaptureWire,
+    DeletedMemberWire,
+    PingWire,
+    TurnWire,
+    TypedWire,
+    WhoamiWire,
+)
 from cafleet.records import MemberActivity, MemberRecord
 
 _COLUMNS = (
@@ -43,6 +50,18 @@ def created(member: MemberRecord) -> str:
 
 def restarted(member: MemberRecord, session: str, reason: str) -> str:
     return f"{created(member)} session={session} ({visible(reason)})"
+
+
+def transcript(turns: Sequence[TurnWire]) -> str:
+    """Each turn with a line for each call of a tool, and a blank line between turns."""
+    return "\n\n".join(map(_turn, turns))
+
+
+def _turn(turn: TurnWire) -> str:
+    lines = [f"{visible(turn.role)} {visible(turn.at)}"]
+    lines += [f"  {line}" for line in visible_body(turn.text).split("\n") if turn.text]
+    lines += [f"  - {visible(tool)}" for tool in turn.tools]
+    return "\n".join(lines)
 
 
 def shown(member: MemberRecord) -> str:

@@ -115,6 +115,15 @@ class FleetWire(msgspec.Struct, frozen=True, kw_only=True):
     director_member_id: int | None
 
 
+class TurnWire(msgspec.Struct, frozen=True, kw_only=True):
+    """``role`` is ``user`` or ``assistant``, ``tools`` a line for each call of a tool."""
+
+    at: str
+    role: str
+    text: str
+    tools: list[str]
+
+
 class PausedMemberWire(msgspec.Struct, frozen=True, kw_only=True):
     member_id: int
     outcome: str

@@ -135,13 +135,13 @@ class TestOpencode:
         path = tmp_path / "opencode.db"
         conn = sqlite3.connect(path)
         conn.executescript(
-            "CREATE TABLE session (id TEXT, parent_id TEXT, directory TEXT, time_created INTEGER);"
+            "CREATE TABLE session (id TEXT, parent_id TEXT, directory TEXT, time_updated INTEGER);"
             "CREATE TABLE message (id TEXT, session_id TEXT, time_created INTEGER, data TEXT);"
             "CREATE TABLE part (id TEXT, message_id TEXT, data TEXT);"
         )
         rows = json.loads((RECORDS / "opencode.json").read_text("utf-8"))
         for each in rows["session"]:
-            values = (each["id"], None, each["directory"], each["time_created"])
+            values = (each["id"], None, each["directory"], each["time_updated"])
             conn.execute("INSERT INTO session VALUES (?, ?, ?, ?)", values)
         for each in rows["message"]:
             data = json.dumps(each["data"])

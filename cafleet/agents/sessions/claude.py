@@ -20,6 +20,8 @@ from cafleet.agents.sessions.record import (
 
 _ACTIVITIES = {"busy": Activity.WORKING, "waiting": Activity.WAITING, "idle": Activity.IDLE}
 _SESSION_ID = re.compile(r"[0-9A-Za-z-]{1,64}")
+# How many records are read when nobody knows which one it is; each costs at most a megabyte.
+_MOST_RECORDS = 50
 
 
 class Process(msgspec.Struct, frozen=True, kw_only=True):
@@ -65,6 +67,19 @@ def find_record(base: str, session_id: str) -> str | None:
     pattern = os.path.join(glob.escape(base), "projects", "*", f"{session_id}.jsonl")
     found = glob.glob(pattern)
     return found[0] if len(found) == 1 else None
+
+
+def newest_records(base: str) -> list[str]:
+    """The records that were written last, newest first."""
+    pattern = os.path.join(glob.escape(base), "projects", "*", "*.jsonl")
+    return sorted(glob.glob(pattern), key=_written_at, reverse=True)[:_MOST_RECORDS]
+
+
+def _written_at(path: str) -> int:
+    try:
+        return os.stat(path).st_mtime_ns
+    except OSError:
+        return 0
 
 
 def first_texts(path: str) -> tuple[str, ...]:

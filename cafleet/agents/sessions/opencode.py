@@ -32,11 +32,21 @@ def database(home: str, data_home: str | None = None) -> str:
 
 
 def session_ids(path: str, folder: str) -> list[str]:
-    """The ids of the newest sessions that began in ``folder``, newest first; empty if none is known."""
+    """The ids of the sessions of ``folder`` that were used last, newest first; empty if none is known."""
     with _reading(path) as conn:
         if conn is None:
             return []
         return [as_text(row[0]) for row in _rows(conn, "opencode_sessions", {"folder": folder})]
+
+
+def first_texts(path: str, session_id: str) -> tuple[str, ...]:
+    """The first text that was submitted in a session, as the one element; empty if none is known."""
+    with _reading(path) as conn:
+        if conn is None:
+            return ()
+        rows = _rows(conn, "opencode_first_text", {"session_id": session_id})
+    text = _Message(rows).text if rows else ""
+    return (text,) if text else ()
 
 
 def read(path: str, session_id: str) -> Session | None:
