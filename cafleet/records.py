@@ -244,6 +244,13 @@ class MessageRecord(msgspec.Struct, frozen=True, kw_only=True):
     text: str
 
 
+class Forwarded(msgspec.Struct, frozen=True, kw_only=True):
+    """The delivery that another one went on as when its owner handed over."""
+
+    message_id: int
+    owner_member_id: int
+
+
 class TrackedMessage(MessageRecord, frozen=True, kw_only=True):
     """A message with what became of its notice."""
 

@@ -105,6 +105,7 @@ CREATE TABLE member_placements (
 
 -- Who takes part, and who once did: `status` is `active` or `deregistered`, and a row is never
 -- deleted. The card is JSON: name, description, skills, and the marker of a monitor.
+-- successor_member_id: The member that took over the open messages of one that left; null where nobody did.
 CREATE TABLE members (
     member_id INTEGER PRIMARY KEY AUTOINCREMENT,
     fleet_id INTEGER NOT NULL REFERENCES fleets (fleet_id) ON DELETE RESTRICT,
@@ -114,7 +115,7 @@ CREATE TABLE members (
     registered_at TEXT NOT NULL,
     deregistered_at TEXT,
     member_card_json TEXT NOT NULL
-);
+, successor_member_id INTEGER);
 
 -- Every message, one row per recipient, and one that sums up a broadcast (`type` is `unicast` or
 -- `broadcast_summary`). The owner is the recipient, or the broadcaster of a summary. It goes from
@@ -127,6 +128,8 @@ CREATE TABLE members (
 -- Why no CHECK: the typed decode refuses unknown states by name, and a new state would
 -- otherwise mean a rebuild of the largest table.
 -- urgent: A sender may ask that its notice be put into the queue of a working agent.
+-- forwarded_from: The delivery that this one repeats for the successor of its owner; null for all others.
+-- Why no foreign key: as with origin_message_id, an import may lack the older row.
 CREATE TABLE messages (
     message_id INTEGER PRIMARY KEY AUTOINCREMENT,
     owner_member_id INTEGER NOT NULL REFERENCES members (member_id) ON DELETE RESTRICT,
@@ -138,7 +141,7 @@ CREATE TABLE messages (
     status_timestamp TEXT NOT NULL,
     origin_message_id INTEGER,
     text TEXT NOT NULL
-, delivery_state TEXT NOT NULL DEFAULT 'seen', urgent INTEGER NOT NULL DEFAULT 0);
+, delivery_state TEXT NOT NULL DEFAULT 'seen', urgent INTEGER NOT NULL DEFAULT 0, forwarded_from INTEGER);
 
 -- The process that runs a fleet's monitor loop, and its last sign of life. No row: it never ran.
 -- wake_interval_seconds: The wake interval is kept, so that it survives a restart of the loop.
@@ -243,6 +246,11 @@ WHERE status = 'active' AND json_extract(member_card_json, '$.cafleet.kind') = '
 CREATE INDEX idx_messages_ack
 ON messages (owner_member_id, status_timestamp)
 WHERE type = 'unicast' AND status_state = 'completed';
+
+-- Where a delivery went.
+CREATE INDEX idx_messages_forwarded
+ON messages (forwarded_from)
+WHERE forwarded_from IS NOT NULL;
 
 -- What a member has sent, newest first.
 CREATE INDEX idx_messages_from_member_status_ts

@@ -9,6 +9,7 @@ from datetime import datetime
 from cafleet import clock
 from cafleet.broker import fleets
 from cafleet.broker.cards import kind_of, read_skills
+from cafleet.broker.handover import find_successor
 from cafleet.broker.ids import is_id
 from cafleet.errors import DatabaseError, IntegrityError, RefusedError, UnknownIdError
 from cafleet.records import MemberActivity, MemberKind, MemberRecord, MemberStatus, Placement
@@ -29,6 +30,9 @@ def get(conn: Connection, *, member_id: int) -> MemberRecord:
     member = find(conn, member_id=member_id)
     if member is None or member.status is not MemberStatus.ACTIVE:
         what = "is deregistered" if member else "does not exist"
+        heir = None if member is None else find_successor(conn, member_id=member_id)
+        if heir is not None:
+            raise UnknownIdError(f"member {member_id} {what}; member {heir} has taken over from it")
         raise UnknownIdError(
             f"member {member_id} {what}; `cafleet member list <fleet-id>` shows who is active"
         )

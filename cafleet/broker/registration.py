@@ -8,6 +8,7 @@ from datetime import datetime
 from cafleet import clock
 from cafleet.broker import deliveries, fleets, launches, members, naming, placements
 from cafleet.broker.cards import write_card
+from cafleet.broker.handover import hand_over
 from cafleet.broker.placements import PendingPlacement
 from cafleet.errors import RefusedError
 from cafleet.records import Launch, MemberKind, MemberRecord, MemberStatus
@@ -130,23 +131,43 @@ def insert(
     return member_id
 
 
-def deregister(conn: Connection, *, member_id: int, now: datetime) -> bool:
-    """Take a member off the active ones, with its placement; whether that changed anything.
+def deregister(
+    conn: Connection, *, member_id: int, now: datetime, successor_id: int | None = None
+) -> int | None:
+    """Take a member off the active ones, with its placement. A successor gets its open deliveries.
+
+    Returns how many those were, and ``None`` where the member has left already.
 
     Raises:
-        RefusedError: it is the root Director of its fleet.
+        RefusedError: it is the root Director of its fleet, or cannot hand over to this successor.
+        UnknownIdError: the successor is not an active member.
     """
+    handed = 0
     with transaction(conn):
         member = members.find(conn, member_id=member_id)
         if member is not None:
             refuse_director(member)
         if member is None or member.status is not MemberStatus.ACTIVE:
-            return False
+            return None
+        if successor_id is not None:
+            check_successor(conn, member_id=member_id, successor_id=successor_id)
+            handed = hand_over(conn, member_id=member_id, successor_id=successor_id, now=now)
         deliveries.void(conn, member_ids=[member_id], now=now)
         queries.delete_placement(conn, member_id=member_id)
-        return bool(
-            queries.mark_member_deregistered(conn, member_id=member_id, now=clock.stamp(now))
-        )
+        queries.mark_member_deregistered(conn, member_id=member_id, now=clock.stamp(now))
+    return handed
+
+
+def check_successor(conn: Connection, *, member_id: int, successor_id: int) -> None:
+    """Refuse a successor that is not another active member of the same fleet.
+
+    Raises:
+        UnknownIdError: it is not an active member.
+        RefusedError: it is the member itself, or in another fleet.
+    """
+    if successor_id == member_id:
+        raise RefusedError(f"member {member_id} cannot hand over to itself; name another member")
+    members.check_together(conn, member_id=member_id, other_id=successor_id)
 
 
 def refuse_director(member: MemberRecord) -> None:

@@ -249,19 +249,31 @@ def delete(
             help="Also end the processes that outlive the pane. Works after the deletion, too.",
         ),
     ] = False,
+    hand_to: Annotated[
+        int | None,
+        typer.Option(
+            "--hand-to",
+            parser=identifier,
+            metavar="MEMBER_ID",
+            help="The member that gets the messages that are not acknowledged.",
+        ),
+    ] = None,
     json: Json = False,
 ) -> None:
-    """Close a member's pane and deregister the member."""
+    """Close a member's pane and deregister the member.
+
+    Its messages stay with it, unless another member gets those that are open.
+    """
     with open_session() as conn:
         from cafleet.operations.teardown import delete_member
 
-        fate = delete_member(conn, member_id=member_id, force=force)
+        fate = delete_member(conn, member_id=member_id, force=force, successor_id=hand_to)
     for warning in fate.warnings:
         warn(warning)
     outcome = DeletedMemberWire(
         member_id=fate.member_id, pane_status=pane_status(fate.pane_id, fate.status)
     )
-    say(to_json(outcome) if json else texts.deleted(outcome))
+    say(to_json(outcome) if json else texts.deleted(outcome, fate.handed, fate.successor_id))
 
 
 @app.command("show", cls=SubjectCommand)

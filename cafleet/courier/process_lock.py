@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from contextlib import suppress
 
 from cafleet.errors import CafleetError
 from cafleet.file_lock import is_locked, try_lock
@@ -26,6 +27,16 @@ class ProcessLock:
         """
         if self._handle is not None:
             return True
+        while (handle := self._locked()) is not None:
+            if _is_at(handle, self.path):
+                self._handle = handle
+                return True
+            # Its holder has removed the file meanwhile, and others lock the next one.
+            os.close(handle)
+        return False
+
+    def _locked(self) -> int | None:
+        """The file, opened and locked, or ``None`` if another process has locked it."""
         try:
             handle = os.open(
                 self.path, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600
@@ -34,17 +45,17 @@ class ProcessLock:
             raise CafleetError(
                 f"the lock {self.path} cannot be opened ({error.strerror}); mend that"
             ) from error
-        if not try_lock(handle):
-            os.close(handle)
-            return False
-        self._handle = handle
-        return True
+        if try_lock(handle):
+            return handle
+        os.close(handle)
+        return None
 
     def write_note(self, note: str) -> None:
-        """Write into the file what this process does with the lock that it holds."""
+        """Write into the file what this process does with the lock that it holds, if the disk has room."""
         if self._handle is not None:
-            os.ftruncate(self._handle, 0)
-            os.pwrite(self._handle, note.encode(), 0)
+            with suppress(OSError):
+                os.ftruncate(self._handle, 0)
+                os.pwrite(self._handle, note.encode(), 0)
 
     def note(self) -> str:
         """What the holder of the lock wrote last; empty if that cannot be read."""
@@ -59,6 +70,21 @@ class ProcessLock:
         if self._handle is not None:
             os.close(self._handle)
             self._handle = None
+
+    def remove(self) -> None:
+        """Release the lock and remove its file, if this process holds it."""
+        if self._handle is not None:
+            with suppress(OSError):
+                os.unlink(self.path)
+            self.release()
+
+
+def _is_at(handle: int, path: str) -> bool:
+    """Whether the open file still has this name."""
+    try:
+        return os.path.samestat(os.fstat(handle), os.stat(path, follow_symlinks=False))
+    except FileNotFoundError:
+        return False
 
 
 def is_held(path: str) -> bool:

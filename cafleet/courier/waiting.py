@@ -9,7 +9,7 @@ from contextlib import contextmanager, suppress
 from datetime import timedelta
 
 from cafleet import clock
-from cafleet.broker import deliveries, members, messages, waits
+from cafleet.broker import deliveries, handover, members, messages, waits
 from cafleet.courier.process_lock import ProcessLock, is_held
 from cafleet.errors import CafleetError, DatabaseError
 from cafleet.records import (
@@ -56,7 +56,7 @@ def wait_for_state(
         awaited = deliveries.recipients(conn, message_ids=message_ids)
 
     def met() -> bool:
-        done = _all_met(deliveries.standing(conn, message_ids=message_ids), wanted)
+        done = _all_met(conn, deliveries.standing(conn, message_ids=message_ids), wanted)
         if not done:
             members.get(conn, member_id=waiter_id)
         return done
@@ -195,9 +195,16 @@ def _wait(conn: Connection, met: Callable[[], bool], seconds: int) -> bool:
     return met()
 
 
-def _all_met(rows: Sequence[DeliveryStatus], wanted: WaitState) -> bool:
+def _all_met(conn: Connection, rows: Sequence[DeliveryStatus], wanted: WaitState) -> bool:
     for row in rows:
         if not _is_met(row, wanted) and _is_hopeless(row, wanted):
+            went = handover.find_forwarded(conn, message_id=row.message_id)
+            if went is not None:
+                raise WaitError(
+                    f"message {row.message_id} went on to member {went.owner_member_id} as message "
+                    f"{went.message_id}, since its recipient has left; do not send it again, see `cafleet "
+                    f"message why {went.message_id}`"
+                )
             raise WaitError(
                 f"message {row.message_id} is {_words(row)} and will never be {wanted}; it is stored, do not "
                 f"send it again, see `cafleet message why {row.message_id}`"

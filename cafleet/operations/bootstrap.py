@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from datetime import datetime
@@ -181,9 +180,7 @@ def _reserved(conn: Connection) -> Iterator[NewFleet]:
     try:
         yield made
     finally:
-        with suppress(OSError):
-            os.unlink(lock.path)
-        lock.release()
+        lock.remove()
 
 
 def _start_loop(conn: Connection, fleet_id: int) -> int:

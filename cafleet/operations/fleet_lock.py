@@ -35,4 +35,4 @@ def fleet_lock(fleet_id: int, command: str, *, patience: float = 0.0) -> Iterato
         lock.write_note(f"`cafleet {command}` (process {os.getpid()})")
         yield
     finally:
-        lock.release()
+        lock.remove()

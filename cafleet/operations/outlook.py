@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import msgspec
 
 from cafleet import settings
-from cafleet.broker import deliveries, fleets, members
+from cafleet.broker import deliveries, fleets, handover, members
 from cafleet.courier.liveness import is_running
 from cafleet.errors import MultiplexerError
 from cafleet.panes import pane_lock_path
@@ -16,6 +16,7 @@ from cafleet.records import (
     PANE_LOCKED,
     DeliveryState,
     DeliveryStatus,
+    Forwarded,
     LifeLine,
     MemberRecord,
     MemberStatus,
@@ -29,7 +30,8 @@ class DeliveryOutlook(msgspec.Struct, frozen=True, kw_only=True):
 
     ``is_paused``: none will run until the fleet is resumed. ``is_gone``: the recipient's pane was gone
     at the last look. ``lock_file`` is the pane's lock if another process keeps the courier from
-    typing. ``revival`` is the advice how to bring the recipient back.
+    typing. ``revival`` is the advice how to bring the recipient back. ``forwarded`` is the delivery that went
+    on to the successor of a recipient that has left.
     """
 
     line: LifeLine
@@ -41,6 +43,7 @@ class DeliveryOutlook(msgspec.Struct, frozen=True, kw_only=True):
     is_paused: bool
     lock_file: str | None
     revival: str
+    forwarded: Forwarded | None = None
 
 
 def outlooks(conn: Connection, *, lines: Sequence[LifeLine]) -> list[DeliveryOutlook]:
@@ -52,9 +55,22 @@ def outlooks(conn: Connection, *, lines: Sequence[LifeLine]) -> list[DeliveryOut
     paused = unserved and fleets.get(conn, fleet_id=rows[0].fleet_id).paused_at is not None
     recipients = members.by_id(conn, member_ids=[line.to_member_id for line in lines])
     return [
-        _outlook(line, row, recipients.get(line.to_member_id), unserved=unserved, paused=paused)
+        _outlook(
+            line,
+            row,
+            recipients.get(line.to_member_id),
+            unserved=unserved,
+            paused=paused,
+            forwarded=_forwarded(conn, row),
+        )
         for line, row in zip(lines, rows, strict=True)
     ]
+
+
+def _forwarded(conn: Connection, row: DeliveryStatus) -> Forwarded | None:
+    if row.owner_status is MemberStatus.ACTIVE:
+        return None
+    return handover.find_forwarded(conn, message_id=row.message_id)
 
 
 def _outlook(
@@ -64,6 +80,7 @@ def _outlook(
     *,
     unserved: bool,
     paused: bool,
+    forwarded: Forwarded | None,
 ) -> DeliveryOutlook:
     ended_gone = (line.reason or "").partition(":")[0] == ScreenState.GONE
     return DeliveryOutlook(
@@ -74,6 +91,7 @@ def _outlook(
         is_gone=ended_gone or bool(row.owner_gone),
         lacks_courier=unserved and line.state in OWED,
         is_paused=paused,
+        forwarded=forwarded,
         lock_file=_lock_file(line, recipient),
         revival="" if recipient is None else members.revival(recipient),
     )

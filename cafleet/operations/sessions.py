@@ -136,15 +136,17 @@ def _of_claude(path: str) -> _Record:
 
 def _of_codex(path: str) -> _Record | None:
     session = codex.read(path)
-    return session and _Record(session=session, first_texts=codex.first_texts(path)[:1])
+    if session is None:
+        return None
+    return _Record(session=session, first_texts=codex.first_texts(path)[:1])
 
 
 def _of_opencode(database: str, session_id: str) -> _Record | None:
     session = opencode.read(database, session_id)
-    # Only the newest messages are read, and the start line may be further back than they reach.
-    return session and _Record(
-        session=session, first_texts=opencode.first_texts(database, session_id)
-    )
+    if session is None:
+        return None
+    # Only the newest messages are read there, and the start line may be further back than they reach.
+    return _Record(session=session, first_texts=opencode.first_texts(database, session_id))
 
 
 def _is_in(session: Session, folder: str) -> bool:

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import msgspec
 
 from cafleet import clock, settings
-from cafleet.broker import fleets, lifecycle, members, registration
+from cafleet.broker import fleets, lifecycle, members, messages, registration
 from cafleet.courier.observing import Observation, Target, by_server, look_at, target_of
 from cafleet.errors import CafleetError, MultiplexerError
 from cafleet.operations.agent_start import remove_prompt_file
@@ -20,6 +20,8 @@ from cafleet.store import Connection
 
 # Several members are often deleted at once, each in about a second.
 _PATIENCE = 10.0
+# How many open messages a warning names.
+_MOST_NAMED = 20
 
 KILLED = "killed"
 ALREADY_GONE = "already gone"
@@ -31,12 +33,14 @@ ENDED = "its program has ended"
 
 class PaneFate(msgspec.Struct, frozen=True, kw_only=True):
     """What became of a member's pane. ``pane_id`` is null if there was none. ``warnings`` are sentences about
-    processes that outlived it."""
+    processes that outlived it and about open messages. ``handed`` of those went to ``successor_id``."""
 
     member_id: int
     pane_id: str | None
     status: str
     warnings: Sequence[str] = ()
+    handed: int = 0
+    successor_id: int | None = None
 
 
 class FleetTeardown(msgspec.Struct, frozen=True, kw_only=True):
@@ -45,14 +49,18 @@ class FleetTeardown(msgspec.Struct, frozen=True, kw_only=True):
     warnings: Sequence[str] = ()
 
 
-def delete_member(conn: Connection, *, member_id: int, force: bool = False) -> PaneFate:
+def delete_member(
+    conn: Connection, *, member_id: int, force: bool = False, successor_id: int | None = None
+) -> PaneFate:
     """Kill a member's pane, if it is still the member's, and deregister the member.
 
-    ``force`` also ends the processes that outlive the pane, even those of a member that was deleted before.
+    Its open messages go to the successor, if one is given. Else a warning names them. ``force`` also ends
+    the processes that outlive the pane, even those of a member that was deleted before.
 
     Raises:
         UnknownIdError: there is no such active member.
-        RefusedError: it is the root Director, or another command works on its fleet.
+        RefusedError: it is the root Director, it cannot hand over to this successor, or another
+            command works on its fleet.
         MultiplexerError: its server cannot be reached. The member stays.
     """
     if force and _has_left(conn, member_id):
@@ -61,10 +69,14 @@ def delete_member(conn: Connection, *, member_id: int, force: bool = False) -> P
     member = members.get(conn, member_id=member_id)
     registration.refuse_director(member)
     with fleet_lock(member.fleet_id, f"member delete {member_id}", patience=_PATIENCE):
-        return _delete_member(conn, member, force=force)
+        if successor_id is not None:
+            registration.check_successor(conn, member_id=member_id, successor_id=successor_id)
+        return _delete_member(conn, member, force=force, successor_id=successor_id)
 
 
-def _delete_member(conn: Connection, member: MemberRecord, *, force: bool) -> PaneFate:
+def _delete_member(
+    conn: Connection, member: MemberRecord, *, force: bool, successor_id: int | None
+) -> PaneFate:
     member_id = member.member_id
     family: tuple[Process, ...] = ()
     target = target_of(member, fleets.database_id(conn))
@@ -81,10 +93,29 @@ def _delete_member(conn: Connection, member: MemberRecord, *, force: bool) -> Pa
     else:
         status = NO_PLACEMENT if member.placement is None else PENDING
         outcome = PaneFate(member_id=member_id, pane_id=None, status=status)
-    registration.deregister(conn, member_id=member_id, now=clock.utc_now())
+    left = messages.poll(conn, member_id=member_id, oldest=True) if successor_id is None else []
+    handed = registration.deregister(
+        conn, member_id=member_id, now=clock.utc_now(), successor_id=successor_id
+    )
     _remove_prompt(member_id)
     warnings = told_of(conn, {member_id: family}, force=force)
-    return msgspec.structs.replace(outcome, warnings=warnings)
+    if left:
+        warnings.append(_left_open(member_id, [each.message_id for each in left]))
+    return msgspec.structs.replace(
+        outcome, warnings=warnings, handed=handed or 0, successor_id=successor_id
+    )
+
+
+def _left_open(member_id: int, message_ids: Sequence[int]) -> str:
+    """The sentence that names the open messages of a member that has left."""
+    shown = ", ".join(map(str, message_ids[:_MOST_NAMED]))
+    more = len(message_ids) - _MOST_NAMED
+    shown += f" and {more} more" if more > 0 else ""
+    count = "1 message" if len(message_ids) == 1 else f"{len(message_ids)} messages"
+    return (
+        f"member {member_id} has left {count} that it had not acknowledged ({shown}), and nobody has them "
+        f"now; send again what still matters, and next time pass --hand-to MEMBER_ID"
+    )
 
 
 def _has_left(conn: Connection, member_id: int) -> bool:

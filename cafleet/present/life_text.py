@@ -84,6 +84,9 @@ def life_line(outlook: DeliveryOutlook) -> str:
         told = dict.fromkeys(text for text in (event.reason, event.evidence) if text)
         details = " - ".join(map(visible, told))
         rows.append(f"  {visible(event.at)} {event.state.value}{f': {details}' if details else ''}")
+    if outlook.forwarded is not None:
+        went = outlook.forwarded
+        rows.append(f"It went on to member {went.owner_member_id} as message {went.message_id}.")
     return "\n".join(rows)
 
 

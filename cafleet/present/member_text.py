@@ -84,14 +84,16 @@ def listed(members: Sequence[MemberActivity], now: datetime) -> str:
     return f"{title}\n{table(_COLUMNS, [_row(member, now) for member in members])}"
 
 
-def deleted(outcome: DeletedMemberWire) -> str:
-    return "\n".join(
-        [
-            "Member deleted.",
-            f"member_id: {outcome.member_id}",
-            f"pane_id: {visible(outcome.pane_status)}",
-        ]
-    )
+def deleted(outcome: DeletedMemberWire, handed: int, successor_id: int | None) -> str:
+    """What became of the member; ``handed`` of its messages went to its successor."""
+    lines = [
+        "Member deleted.",
+        f"member_id: {outcome.member_id}",
+        f"pane_id: {visible(outcome.pane_status)}",
+    ]
+    if successor_id is not None:
+        lines.append(f"handed to member {successor_id}: {handed}")
+    return "\n".join(lines)
 
 
 def prompted(typed: TypedWire) -> str:

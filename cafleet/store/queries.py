@@ -34,6 +34,7 @@ from cafleet.store.rows import (
     FleetRow,
     FleetStatusRow,
     FleetSummaryRow,
+    ForwardedRow,
     LastIdRow,
     LaunchArgumentRow,
     LaunchRow,
@@ -67,6 +68,7 @@ from cafleet.store.rows import (
     StoredPlacementRow,
     StoredReservationRow,
     StoredWaitRow,
+    SuccessorRow,
     TrackedMessageRow,
     TypingMessageRow,
     TypingRow,
@@ -74,7 +76,7 @@ from cafleet.store.rows import (
     WakeTargetRow,
 )
 
-SCHEMA_VERSION = 19
+SCHEMA_VERSION = 20
 
 
 def list_alembic_revisions(
@@ -1345,6 +1347,47 @@ def mark_member_deregistered(
     )
 
 
+def set_member_successor(
+    conn: Connection,
+    *,
+    member_id: int,
+    successor_member_id: int,
+) -> int:
+    """Note who takes over from a member that is about to leave.
+
+    Source: sql/queries/members.sql:331, by primary key.
+    """
+    return change(
+        conn,
+        "members",
+        "set_member_successor",
+        {
+            "member_id": member_id,
+            "successor_member_id": successor_member_id,
+        },
+    )
+
+
+def find_successor(
+    conn: Connection,
+    *,
+    member_id: int,
+) -> SuccessorRow | None:
+    """Who took over from a member; no row where nobody did.
+
+    Source: sql/queries/members.sql:339, by primary key.
+    """
+    return one(
+        conn,
+        "members",
+        "find_successor",
+        SuccessorRow,
+        {
+            "member_id": member_id,
+        },
+    )
+
+
 def mark_fleet_members_deregistered(
     conn: Connection,
     *,
@@ -1353,7 +1396,7 @@ def mark_fleet_members_deregistered(
 ) -> int:
     """Deregister every active member of a fleet that ends; the count is what the command reports.
 
-    Source: sql/queries/members.sql:331, by idx_members_fleet_status.
+    Source: sql/queries/members.sql:350, by idx_members_fleet_status.
     """
     return change(
         conn,
@@ -1372,7 +1415,7 @@ def list_duplicate_monitors(
     """The active monitors of fleets that have more than one: what stops the step to schema 8. Why
     CASE: only it promises that a card is not parsed before it is known to be JSON.
 
-    Source: sql/queries/members.sql:339, by idx_members_fleet_status.
+    Source: sql/queries/members.sql:358, by idx_members_fleet_status.
     """
     return many(
         conn,
@@ -1388,7 +1431,7 @@ def list_unreadable_cards(
 ) -> list[MonitorClaimRow]:
     """The active members whose card is not JSON, which no index over the card can take.
 
-    Source: sql/queries/members.sql:371.
+    Source: sql/queries/members.sql:390.
     """
     return many(
         conn,
@@ -1407,7 +1450,7 @@ def list_active_member_ids(
     """The ids alone, for whoever reads the members one by one so that one bad row spoils no other;
     an unknown status is such a row.
 
-    Source: sql/queries/members.sql:384, by idx_members_fleet_status.
+    Source: sql/queries/members.sql:403, by idx_members_fleet_status.
     """
     return many(
         conn,
@@ -1429,7 +1472,7 @@ def list_stored_members(
 ) -> list[StoredMemberRow]:
     """Every row with every column, a page at a time: what `cafleet db check` decodes.
 
-    Source: sql/queries/members.sql:396, by primary key.
+    Source: sql/queries/members.sql:415, by primary key.
     """
     return many(
         conn,
@@ -1452,7 +1495,7 @@ def list_member_faults(
 ) -> list[MemberFaultRow]:
     """The members among these ids that break a rule, each with the first one that it breaks.
 
-    Source: sql/queries/members.sql:415, by primary key.
+    Source: sql/queries/members.sql:435, by primary key.
     """
     return many(
         conn,
@@ -1471,7 +1514,7 @@ def list_predecessor_members(
 ) -> list[PredecessorMemberRow]:
     """Every member of a database of the published Python program, whose table has these columns.
 
-    Source: sql/queries/members.sql:445.
+    Source: sql/queries/members.sql:465.
     """
     return many(
         conn,
@@ -1496,7 +1539,7 @@ def insert_imported_member(
 ) -> int:
     """A member with the id that it gets here.
 
-    Source: sql/queries/members.sql:461.
+    Source: sql/queries/members.sql:481.
     """
     return change(
         conn,
@@ -1798,6 +1841,50 @@ def insert_delivery(
     )
 
 
+def insert_forwarded_deliveries(
+    conn: Connection,
+    *,
+    owner_member_id: int,
+    successor_member_id: int,
+    now: str,
+) -> int:
+    """Give the open deliveries of a member on to another, as new ones of the same senders, oldest
+    first. What the successor itself has sent is left out.
+
+    Source: sql/queries/messages.sql:324, by idx_messages_pending, primary key.
+    """
+    return change(
+        conn,
+        "messages",
+        "insert_forwarded_deliveries",
+        {
+            "owner_member_id": owner_member_id,
+            "successor_member_id": successor_member_id,
+            "now": now,
+        },
+    )
+
+
+def find_forwarded(
+    conn: Connection,
+    *,
+    message_id: int,
+) -> ForwardedRow | None:
+    """The delivery that a delivery went on as when its owner handed over; no row if it did not.
+
+    Source: sql/queries/messages.sql:364, by idx_messages_forwarded.
+    """
+    return one(
+        conn,
+        "messages",
+        "find_forwarded",
+        ForwardedRow,
+        {
+            "message_id": message_id,
+        },
+    )
+
+
 def insert_broadcast_summary(
     conn: Connection,
     *,
@@ -1807,7 +1894,7 @@ def insert_broadcast_summary(
 ) -> int:
     """The row that stands for a broadcast. It is linked to itself as soon as it has an id.
 
-    Source: sql/queries/messages.sql:324.
+    Source: sql/queries/messages.sql:377.
     """
     found: int = scalar(
         conn,
@@ -1830,7 +1917,7 @@ def set_summary_origin(
 ) -> int:
     """Link a broadcast summary to itself.
 
-    Source: sql/queries/messages.sql:350, by primary key.
+    Source: sql/queries/messages.sql:403, by primary key.
     """
     return change(
         conn,
@@ -1855,7 +1942,7 @@ def insert_broadcast_deliveries(
     """One delivery to each other active member of the fleet, in the order of their ids. A member
     without a placement is due no notice.
 
-    Source: sql/queries/messages.sql:358, by idx_members_fleet_status, primary key.
+    Source: sql/queries/messages.sql:411, by idx_members_fleet_status, primary key.
     """
     return change(
         conn,
@@ -1879,7 +1966,7 @@ def list_broadcast_delivery_ids(
 ) -> list[MessageIdRow]:
     """The deliveries of one broadcast.
 
-    Source: sql/queries/messages.sql:396, by idx_messages_origin.
+    Source: sql/queries/messages.sql:449, by idx_messages_origin.
     """
     return many(
         conn,
@@ -1900,7 +1987,7 @@ def ack_message(
 ) -> int:
     """The one acknowledgement of a delivery; 0 rows when it was not waiting for one.
 
-    Source: sql/queries/messages.sql:409, by primary key.
+    Source: sql/queries/messages.sql:462, by primary key.
     """
     return change(
         conn,
@@ -1920,7 +2007,7 @@ def list_owed(
 ) -> list[OwedRow]:
     """The notices that are owed to some members, oldest first, and since when each has been held.
 
-    Source: sql/queries/messages.sql:417, by idx_delivery_events_message, idx_messages_owed,
+    Source: sql/queries/messages.sql:470, by idx_delivery_events_message, idx_messages_owed,
     primary key.
     """
     return many(
@@ -1943,7 +2030,7 @@ def list_deliveries(
     there is to expect of the recipient: whether it has acknowledged it, has left, or had no
     pane any more when it was last looked for.
 
-    Source: sql/queries/messages.sql:456, by idx_delivery_events_message, primary key.
+    Source: sql/queries/messages.sql:509, by idx_delivery_events_message, primary key.
     """
     return many(
         conn,
@@ -1964,7 +2051,7 @@ def mark_deliveries_typed(
     """Mark the notices that are about to be pasted, and return them. A notice that is no longer
     owed stays as it is. Two passes cannot both mark one.
 
-    Source: sql/queries/messages.sql:487, by primary key.
+    Source: sql/queries/messages.sql:540, by primary key.
     """
     return many(
         conn,
@@ -1989,7 +2076,7 @@ def list_judged_otherwise(
     <> 'typed' below it: SQLite takes the partial index idx_messages_owed only for the very
     predicate of the index. What is being typed does not wait.
 
-    Source: sql/queries/messages.sql:500, by idx_delivery_events_message, idx_messages_owed.
+    Source: sql/queries/messages.sql:553, by idx_delivery_events_message, idx_messages_owed.
     """
     return many(
         conn,
@@ -2013,7 +2100,7 @@ def mark_deliveries_waiting(
     """Mark the notices that could not be typed, and return them. They stay owed, as held or
     unreachable.
 
-    Source: sql/queries/messages.sql:527, by primary key.
+    Source: sql/queries/messages.sql:580, by primary key.
     """
     return many(
         conn,
@@ -2035,7 +2122,7 @@ def settle_typed_deliveries(
 ) -> list[MessageIdRow]:
     """Note what became of notices that were typed, and return them.
 
-    Source: sql/queries/messages.sql:539, by primary key.
+    Source: sql/queries/messages.sql:592, by primary key.
     """
     return many(
         conn,
@@ -2057,7 +2144,7 @@ def settle_unsure_deliveries(
     """Note that late evidence shows unsure notices to be submitted, and return them. A notice to a
     member that has left stays unsure.
 
-    Source: sql/queries/messages.sql:551, by primary key.
+    Source: sql/queries/messages.sql:604, by primary key.
     """
     return many(
         conn,
@@ -2077,7 +2164,7 @@ def list_acknowledged(
 ) -> list[MessageIdRow]:
     """Which of these deliveries their recipient has acknowledged, so that it must have seen them.
 
-    Source: sql/queries/messages.sql:569, by primary key.
+    Source: sql/queries/messages.sql:622, by primary key.
     """
     return many(
         conn,
@@ -2098,7 +2185,7 @@ def mark_deliveries_seen(
     """Mark the deliveries that their recipient has polled or acknowledged, and return them. This
     state is final. A notice that is being typed is left to the pass that types it.
 
-    Source: sql/queries/messages.sql:581, by primary key.
+    Source: sql/queries/messages.sql:634, by primary key.
     """
     return many(
         conn,
@@ -2118,7 +2205,7 @@ def mark_deliveries_void(
 ) -> list[MessageIdRow]:
     """Mark the notices that are no longer due because their recipient has left, and return them.
 
-    Source: sql/queries/messages.sql:595, by primary key.
+    Source: sql/queries/messages.sql:648, by primary key.
     """
     return many(
         conn,
@@ -2142,7 +2229,7 @@ def list_owing(
     `pressing` whether a notice is urgent, `unreachable` whether there is nothing but
     unreachable ones. One of unknown status is among them: its pass tells of it.
 
-    Source: sql/queries/messages.sql:607, by idx_members_fleet_status, idx_messages_owed,
+    Source: sql/queries/messages.sql:660, by idx_members_fleet_status, idx_messages_owed,
     primary key.
     """
     return many(
@@ -2164,7 +2251,7 @@ def list_fleet_owed_ids(
     """Every delivery whose notice is still owed to an active member of a fleet, or to one of a
     status that nobody knows.
 
-    Source: sql/queries/messages.sql:641, by idx_members_fleet_status, idx_messages_owed.
+    Source: sql/queries/messages.sql:694, by idx_members_fleet_status, idx_messages_owed.
     """
     return many(
         conn,
@@ -2185,7 +2272,7 @@ def list_fleet_unsure_ids(
     """Every delivery of which it is not known whether its notice has reached an active member of a
     fleet.
 
-    Source: sql/queries/messages.sql:657, by idx_members_fleet_status, idx_messages_unsure.
+    Source: sql/queries/messages.sql:710, by idx_members_fleet_status, idx_messages_unsure.
     """
     return many(
         conn,
@@ -2205,7 +2292,7 @@ def list_missing_senders(
     outlives a member that was removed by hand. Why the recursion: it steps from one sender to
     the next in the index, however much each has sent.
 
-    Source: sql/queries/messages.sql:672, by idx_messages_sent, primary key.
+    Source: sql/queries/messages.sql:725, by idx_messages_sent, primary key.
     """
     return many(
         conn,
@@ -2225,7 +2312,7 @@ def list_stored_messages(
 ) -> list[StoredMessageRow]:
     """Every row with every column, a page at a time: what `cafleet db check` decodes.
 
-    Source: sql/queries/messages.sql:706, by primary key.
+    Source: sql/queries/messages.sql:759, by primary key.
     """
     return many(
         conn,
@@ -2249,7 +2336,7 @@ def list_message_faults(
     """The messages among these ids that break a rule, each with the first one that it breaks. A
     sender need not exist: history outlives it. What was there before schema 9 has no events.
 
-    Source: sql/queries/messages.sql:729, by idx_delivery_events_message, idx_messages_origin,
+    Source: sql/queries/messages.sql:783, by idx_delivery_events_message, idx_messages_origin,
     primary key.
     """
     return many(
@@ -2274,7 +2361,7 @@ def list_predecessor_messages(
     page at a time. Its releases before 0.21 knew a third state, which its later ones took for
     completed.
 
-    Source: sql/queries/messages.sql:813, by primary key.
+    Source: sql/queries/messages.sql:867, by primary key.
     """
     return many(
         conn,
@@ -2305,7 +2392,7 @@ def insert_imported_message(
 ) -> int:
     """A message with the id that it gets here.
 
-    Source: sql/queries/messages.sql:838.
+    Source: sql/queries/messages.sql:892.
     """
     return change(
         conn,

@@ -210,6 +210,15 @@ class StoredMemberRow(Row, frozen=True, kw_only=True):
     registered_at: str
     deregistered_at: str | None
     member_card_json: Any
+    successor_member_id: _Id | None
+
+
+class SuccessorRow(Row, frozen=True, kw_only=True):
+    table: ClassVar[str] = "members"
+    key: ClassVar[str] = "member_id"
+
+    member_id: int
+    successor_member_id: _Id
 
 
 class MemberNameRow(Row, frozen=True, kw_only=True):
@@ -345,6 +354,15 @@ class StoredMessageRow(MessageRow, frozen=True, kw_only=True):
     origin_message_id: _Id | None
     delivery_state: DeliveryState
     urgent: Annotated[int, msgspec.Meta(ge=0, le=1)]
+    forwarded_from: _Id | None
+
+
+class ForwardedRow(Row, frozen=True, kw_only=True):
+    table: ClassVar[str] = "messages"
+    key: ClassVar[str] = "message_id"
+
+    message_id: int
+    owner_member_id: int
 
 
 class MessageIdRow(Row, frozen=True, kw_only=True):

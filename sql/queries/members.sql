@@ -328,6 +328,25 @@ UPDATE members
 SET status = 'deregistered', deregistered_at = :now
 WHERE member_id = :member_id AND status = 'active';
 
+-- name: set_member_successor(member_id, successor_member_id)!
+-- Note who takes over from a member that is about to leave.
+-- params: member_id int, successor_member_id int
+-- plan: primary key
+UPDATE members
+SET successor_member_id = :successor_member_id
+WHERE member_id = :member_id AND status = 'active';
+
+-- name: find_successor(member_id)^
+-- Who took over from a member; no row where nobody did.
+-- params: member_id int
+-- returns: SuccessorRow
+-- plan: primary key
+SELECT
+    members.member_id,
+    members.successor_member_id
+FROM members
+WHERE members.member_id = :member_id AND members.successor_member_id IS NOT NULL;
+
 -- name: mark_fleet_members_deregistered(fleet_id, now)!
 -- Deregister every active member of a fleet that ends; the count is what the command reports.
 -- params: fleet_id int, now str
@@ -406,7 +425,8 @@ SELECT
     members.status,
     members.registered_at,
     members.deregistered_at,
-    members.member_card_json
+    members.member_card_json,
+    members.successor_member_id
 FROM members
 WHERE members.member_id > :after_id AND members.member_id <= :until_id
 ORDER BY members.member_id

@@ -321,6 +321,59 @@ RETURNING
     origin_message_id,
     text;
 
+-- name: insert_forwarded_deliveries(owner_member_id, successor_member_id, now)!
+-- Give the open deliveries of a member on to another, as new ones of the same senders, oldest first.
+-- What the successor itself has sent is left out.
+-- params: owner_member_id int = messages.owner_member_id, successor_member_id int = members.member_id, now str
+-- plan: idx_messages_pending, primary key
+-- sort: the open deliveries of one member
+INSERT INTO messages (
+    owner_member_id,
+    from_member_id,
+    to_member_id,
+    type,
+    created_at,
+    status_state,
+    status_timestamp,
+    text,
+    delivery_state,
+    urgent,
+    forwarded_from
+)
+SELECT
+    successors.member_id AS owner_member_id,
+    messages.from_member_id,
+    successors.member_id AS to_member_id,
+    messages.type,
+    :now AS created_at,
+    messages.status_state,
+    :now AS status_timestamp,
+    messages.text,
+    CASE WHEN member_placements.member_id IS NULL THEN 'none' ELSE 'queued' END AS delivery_state,
+    messages.urgent,
+    messages.message_id AS forwarded_from
+FROM messages
+INNER JOIN members AS successors ON successors.member_id = :successor_member_id
+LEFT JOIN member_placements ON successors.member_id = member_placements.member_id
+WHERE
+    messages.owner_member_id = :owner_member_id
+    AND messages.status_state <> 'completed'
+    AND messages.from_member_id <> :successor_member_id
+ORDER BY messages.message_id;
+
+-- name: find_forwarded(message_id)^
+-- The delivery that a delivery went on as when its owner handed over; no row if it did not.
+-- params: message_id int = messages.forwarded_from
+-- returns: ForwardedRow
+-- plan: idx_messages_forwarded
+SELECT
+    messages.message_id,
+    messages.owner_member_id
+FROM messages
+WHERE messages.forwarded_from = :message_id
+ORDER BY messages.message_id
+LIMIT 1;
+
 -- name: insert_broadcast_summary(from_member_id, now, text)$
 -- The row that stands for a broadcast. It is linked to itself as soon as it has an id.
 -- params: from_member_id int, now str, text str
@@ -720,7 +773,8 @@ SELECT
     messages.origin_message_id,
     messages.text,
     messages.delivery_state,
-    messages.urgent
+    messages.urgent,
+    messages.forwarded_from
 FROM messages
 WHERE messages.message_id > :after_id AND messages.message_id <= :until_id
 ORDER BY messages.message_id

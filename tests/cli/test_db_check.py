@@ -35,6 +35,7 @@ def crowd(registry: Registry) -> Registry:
     registry.crew("ann", "bob")
     registry.crew()
     registry.rows("UPDATE fleets SET deleted_at = ? WHERE fleet_id = 2", THEN)
+    registry.rows("UPDATE members SET successor_member_id = 3 WHERE status = 'deregistered'")
     registry.rows(
         "UPDATE members SET status = 'deregistered', deregistered_at = ? WHERE fleet_id = 2", THEN
     )
@@ -124,6 +125,7 @@ DAMAGES: list[tuple[str, str, Any, int, str]] = [
     ("members", "deregistered_at", "2026-02-30T05:42:11.000000+00:00", 5, "'2026-02-30"),
     ("members", "member_card_json", '{"skills":{}}', 3, """'{"skills":{}}'"""),
     ("members", "member_card_json", '{"cafleet":1}', 3, """'{"cafleet":1}'"""),
+    ("members", "successor_member_id", b"4", 3, "b'4'"),
     ("members", "member_card_json", "[]", 3, "'[]'"),
     ("member_placements", "mux_session", b"s", 3, "b's'"),
     ("member_placements", "mux_window_id", b"w", 3, "b'w'"),
@@ -153,6 +155,7 @@ DAMAGES: list[tuple[str, str, Any, int, str]] = [
     ("messages", "text", b"\x00\xff", 5, r"b'\x00\xff'"),
     ("messages", "delivery_state", "lost", 5, "'lost'"),
     ("messages", "urgent", 2, 5, "2"),
+    ("messages", "forwarded_from", "x", 5, "'x'"),
     ("delivery_events", "message_id", "x", 2, "'x'"),
     ("delivery_events", "at", "x", 2, "'x'"),
     ("delivery_events", "state", "x", 2, "'x'"),
@@ -264,7 +267,7 @@ def test_an_id_below_1_is_named(crowd: Registry) -> None:
         for _, column, kind, *_ in crowd.rows(f"PRAGMA table_info({table})")
         if column.endswith("_id") and kind == "INTEGER"
     ]
-    assert len(ids) == 27
+    assert len(ids) == 28
     with closing(crowd.connect()) as conn:
         for table, column in ids:
             for value in (0, -5):

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from fnmatch import fnmatch
 from pathlib import Path
 
 from tests.harness.database import Database
@@ -52,10 +51,7 @@ class Refusals:
 
 
 def _files(folder: Path) -> list[str]:
-    """The files beside a database, its own shared memory and log left out, and the locks of its fleets,
-    which stay so that all lock the same file."""
+    """The files beside a database, its own shared memory and log left out."""
     return sorted(
-        path.name
-        for path in folder.iterdir()
-        if not path.name.endswith(("-wal", "-shm")) and not fnmatch(path.name, "*.fleet-*.lock")
+        path.name for path in folder.iterdir() if not path.name.endswith(("-wal", "-shm"))
     )

@@ -159,13 +159,13 @@ def test_deregistering_happens_once_and_never_to_the_director(
     director, _, ann = registry.crew("ann")
     registry.place(ann, "%1")
     registry.place(director, "%0")
-    assert registration.deregister(conn, member_id=ann, now=NOW)
+    assert registration.deregister(conn, member_id=ann, now=NOW) == 0
     row = registry.rows("SELECT status, deregistered_at FROM members WHERE member_id = ?", ann)
     assert row == [("deregistered", THEN)]
     assert registry.rows("SELECT member_id FROM member_placements") == [(director,)]
     later = NOW + timedelta(hours=1)
-    assert not registration.deregister(conn, member_id=ann, now=later)
-    assert not registration.deregister(conn, member_id=99, now=later)
+    assert registration.deregister(conn, member_id=ann, now=later) is None
+    assert registration.deregister(conn, member_id=99, now=later) is None
     assert row == registry.rows(
         "SELECT status, deregistered_at FROM members WHERE member_id = ?", ann
     )

@@ -217,6 +217,8 @@ def in_use(tmp_path_factory: pytest.TempPathFactory) -> Iterator[sqlite3.Connect
             until_at="t",
             lock_file="/tmp/lock",
         )
+        conn.execute("UPDATE messages SET forwarded_from = 3 WHERE message_id = 11")
+        conn.execute("UPDATE members SET successor_member_id = 4 WHERE member_id = 3")
         insert(
             conn,
             "left_processes",

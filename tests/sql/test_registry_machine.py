@@ -166,8 +166,8 @@ class RegistryMachine(RuleBasedStateMachine):
                 registration.deregister(self.conn, member_id=member_id, now=self.now)
             return
         changed = registration.deregister(self.conn, member_id=member_id, now=self.now)
-        assert changed is person.active
-        if changed:
+        assert (changed is not None) is person.active
+        if changed is not None:
             self.model.leave(member_id)
 
     @rule(fleet_id=consumes(fleet_ids))

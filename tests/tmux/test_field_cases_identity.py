@@ -43,13 +43,20 @@ def test_a_pane_id_that_was_handed_out_again_is_a_strangers(
             assert_refused(refused, 1, "is gone")
             [cure] = re.findall(r"`cafleet ([^`]+)`", refused.stderr)
             cures[member_id] = cure.split()
-    for member_id in (3, 4):
-        deleted = cafleet.run(*cures[member_id], "--json").json()
-        assert deleted["pane_status"].endswith("(already gone)")
-    assert cures[1] == ["fleet", "delete", "1", "--kill-panes"]
-    cafleet.run(*cures[1]).ok()
+    assert cures[3] == ["member", "restart", "3"]
+    assert cures[1] == ["fleet", "resume", "1"]
+    deleted = cafleet.run("member", "delete", "4", "--json").json()
+    assert deleted["pane_status"].endswith("(already gone)")
+    back = cafleet.run(*cures[1], "--json").json()["members"]
+    assert [(each["member_id"], each["outcome"]) for each in back] == [
+        (1, "back"),
+        (2, "back"),
+        (3, "back"),
+    ]
+    director = database.value("SELECT mux_pane_id FROM member_placements WHERE member_id = 1")
+    cafleet.run("fleet", "delete", "1", "--kill-panes").ok()
     assert database.rows("SELECT DISTINCT status FROM members") == [("deregistered",)]
-    assert sorted(tmux_server.panes()) == sorted(strangers)
+    assert sorted(tmux_server.panes()) == sorted([*strangers, director])
     assert [seat.recording.received() for seat in fleet.seats] == before
 
 
