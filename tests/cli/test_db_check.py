@@ -35,10 +35,10 @@ def crowd(registry: Registry) -> Registry:
     registry.crew("ann", "bob")
     registry.crew()
     registry.rows("UPDATE fleets SET deleted_at = ? WHERE fleet_id = 2", THEN)
-    registry.rows("UPDATE members SET successor_member_id = 3 WHERE status = 'deregistered'")
     registry.rows(
         "UPDATE members SET status = 'deregistered', deregistered_at = ? WHERE fleet_id = 2", THEN
     )
+    registry.rows("UPDATE members SET successor_member_id = 3 WHERE status = 'deregistered'")
     registry.place(3, "%1", mux_socket="/s", screen="rest", screen_at=THEN, screen_since=THEN)
     registry.place(4, None)
     summary = {"to_member_id": None, "type": "broadcast_summary", "status_state": "completed"}
