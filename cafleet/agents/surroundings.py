@@ -25,6 +25,8 @@ _CLOCK = re.compile(r"[\s(\[](?:\d+d\s?)?(?:\d+h\s?)?(?:\d+m\s?)?\d+s\b")
 _RUNNING = re.compile(r"[^\w\s]\s.*[(\[](?:\d+d\s?)?(?:\d+h\s?)?(?:\d+m\s?)?\d+s\b")
 # The same with the mark of what is unfinished, which makes it a status line whatever its sign is.
 _UNFINISHED_RUNNING = re.compile(r"\S\s\w[^(\[]*…\s[(\[](?:\d+d\s?)?(?:\d+h\s?)?(?:\d+m\s?)?\d+s\b")
+# A word behind a blank.
+_WORD = re.compile(r"(?<=\s)\S+")
 # A picture that is drawn with characters.
 _ART = re.compile(r"[\u2800-\u28ff\s]{4,}")
 _CUT = "…"
@@ -57,6 +59,8 @@ def read(rows: list[Row], composer: Composer, columns: int, cues: Cues) -> Surro
     edge = columns if composer.right is None else composer.right
     below = _below(rows, composer)
     telling = _unwrapped(without_settings(below, edge, cues), edge, cues)
+    if cues.frame == "box":
+        telling = _with_whole_path(telling, cues)
     unknown = {text: _unknown_items(text, edge, cues) for text in telling}
     end = _end(rows, composer, edge, cues)
     is_over = _is_over(rows, composer, end, telling, cues)
@@ -114,6 +118,35 @@ def _unwrapped(lines: list[str], edge: int, cues: Cues) -> list[str]:
     return whole
 
 
+def _with_whole_path(lines: list[str], cues: Cues) -> list[str]:
+    """The lines of opencode's status with its folder on one line.
+
+    A long path goes on in the rows below it, and what stands at its right is wrapped as well, into rows
+    that begin in the same column.
+    """
+    if len(lines) < 2:
+        return lines
+    first, *others = lines
+    for start in _WORD.finditer(first):
+        at = start.start()
+        if not fits(first[:at].strip(), cues.idle):
+            continue
+        if not all(line[at - 1 : at].strip() == "" for line in others):
+            continue
+        rest = [line[:at].strip() for line in others]
+        right = " ".join(filter(None, (line[at:].strip() for line in lines)))
+        known = all(fits(item, cues.resting) for item in _items(right))
+        if known and all(_may_be_path(each, cues) for each in rest):
+            return [f"{first[:at].strip()}{''.join(rest)}  {right}"]
+    return lines
+
+
+def _may_be_path(text: str, cues: Cues) -> bool:
+    """Whether a row may be the rest of a path: it has no blank, and says nothing that the agent says."""
+    said = found((*cues.working, *cues.elsewhere, *cues.hints), text)
+    return " " not in text and not said and text[:1] not in cues.spinners
+
+
 def _missing(below: list[str], is_over: bool, end: list[str]) -> str:
     if not below:
         return "no status line is below the composer"
@@ -138,9 +171,11 @@ def _unknown_items(line: str, edge: int, cues: Cues) -> list[str]:
     The last item of a line that reaches the pane's ``edge`` may be cut, and any that ends in an
     ellipsis is.
     """
-    if fits(line, cues.resting):
-        return []
     items = _items(line)
+    # What stands beside a folder is not a part of it.
+    beside_folder = len(items) > 1 and fits(line, cues.idle)
+    if fits(line, cues.resting) and not beside_folder:
+        return []
     return [
         item
         for at, item in enumerate(items, 1)

@@ -316,6 +316,48 @@ def test_a_folder_is_no_work(folder: str) -> None:
     assert seen.state == ScreenState.REST, seen.cue
 
 
+LONG = "/tmp/pytest-of-root/pytest-of-somebody-31/a-folder-with-a-very-long-name-of-its-own/work"
+
+
+def wrapped_status(width: int, keys: list[str], folder: str = LONG) -> list[str]:
+    """The folder and the keys as opencode draws them where the row has no room for both."""
+    left = [folder[at : at + width] for at in range(0, len(folder), width)]
+    rows = max(len(left), len(keys))
+    left += [""] * (rows - len(left))
+    right = keys + [""] * (rows - len(keys))
+    return [f"   {a:{width}} {b}".rstrip() for a, b in zip(left, right, strict=True)]
+
+
+@pytest.mark.parametrize("width", range(36, 56, 3))
+@pytest.mark.parametrize("keys", [["ctrl+p", "commands"], ["ctrl+p commands"]])
+def test_a_folder_of_opencode_that_wraps_is_known(width: int, keys: list[str]) -> None:
+    lines = [*composer("opencode")[:-1], *wrapped_status(width, keys)]
+    seen = look("opencode", FINISHED["opencode"], "", *lines)
+    assert seen.state == ScreenState.REST, seen.cue
+
+
+@pytest.mark.parametrize("width", range(36, 70, 3))
+@pytest.mark.parametrize(
+    "keys", [["esc", "interrupt"], ["ctrl+p", "commands", "retrying in 5s"], ["ctrl+p", "newwords"]]
+)
+def test_what_stands_beside_a_folder_that_wraps_has_to_be_known(
+    width: int, keys: list[str]
+) -> None:
+    lines = [*composer("opencode")[:-1], *wrapped_status(width, keys)]
+    seen = look("opencode", FINISHED["opencode"], "", *lines)
+    assert seen.state != ScreenState.REST, seen.cue
+
+
+@pytest.mark.parametrize(
+    "below", ["   esc interrupt", "   ⬝⬝⬝■■■", "   something new", "   [retrying in 5s]"]
+)
+def test_a_line_below_a_folder_is_no_part_of_it_if_it_says_more(below: str) -> None:
+    status = ["   /home/u/ws1                   ctrl+p commands", below]
+    lines = [*composer("opencode")[:-1], *status]
+    seen = look("opencode", FINISHED["opencode"], "", *lines)
+    assert seen.state != ScreenState.REST, seen.cue
+
+
 def test_keys_that_opencode_shows_at_work_too_are_no_rest() -> None:
     lines = [*composer("opencode")[:-1], "   tab agents  ctrl+p commands"]
     seen = look("opencode", f"{BAR}  do it", "", "     Well.", "", *lines)
