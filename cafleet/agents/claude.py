@@ -25,6 +25,9 @@ MONITOR_RULES = (
     "Bash(cafleet monitor scan *)",
     "Bash(cafleet member ping *)",
     "Bash(cafleet member list *)",
+    "Bash(cafleet member question *)",
+    "Bash(cafleet member transcript *)",
+    "Bash(cafleet attention *)",
 )
 
 

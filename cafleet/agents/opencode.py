@@ -11,7 +11,16 @@ from cafleet.records import CodingAgent
 
 _AGENT = "cafleet"
 _CONFIG = "OPENCODE_CONFIG_CONTENT"
-_DENIED = ("**.env*", "**--output*", "**>*")
+# Commands of cafleet that a Director or a person runs. The preset denies them as well.
+_DIRECTORS = (
+    *(f"cafleet member {word}" for word in ("create", "restart", "answer", "delete")),
+    *(f"cafleet fleet {word}" for word in ("create", "pause", "resume", "delete", "set")),
+    *(f"cafleet {word}" for word in ("server", "setup", "db")),
+)
+_DENIED = (
+    *("**.env*", "**--output*", "**>*"),
+    *(f"{command}{rest}" for command in _DIRECTORS for rest in ("", " *")),
+)
 
 
 class Opencode:

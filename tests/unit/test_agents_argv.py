@@ -109,7 +109,17 @@ CODEX_START = [
             [
                 *CLAUDE_START,
                 *("Bash(cafleet monitor scan *)", "Bash(cafleet member ping *)"),
-                *("Bash(cafleet member list *)", SKILL, "--name", "alice", "--", "hello"),
+                *(
+                    "Bash(cafleet member list *)",
+                    "Bash(cafleet member question *)",
+                    "Bash(cafleet member transcript *)",
+                    "Bash(cafleet attention *)",
+                    SKILL,
+                    "--name",
+                    "alice",
+                    "--",
+                    "hello",
+                ),
             ],
         ),
         (

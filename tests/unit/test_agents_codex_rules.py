@@ -15,7 +15,13 @@ from cafleet.agents import assets
 RULES = assets.read("codex/cafleet.rules")
 CASES = [
     ("cafleet message poll 3", "allow"),
-    ("cafleet fleet create --name x --coding-agent codex", "allow"),
+    ("cafleet fleet create --name x --coding-agent codex", "prompt"),
+    ("cafleet fleet resume 1", "prompt"),
+    ("cafleet fleet list", "allow"),
+    ("cafleet member delete 3", "prompt"),
+    ("cafleet member transcript 3", "allow"),
+    ("cafleet db check", "prompt"),
+    ("cafleet whoami", "allow"),
     ("cafleet member ping 3", "allow"),
     ("cafleet member prompt 3 hello", "prompt"),
     ("cafleetish message poll 3", None),
@@ -33,10 +39,16 @@ def rules() -> list[dict[str, Any]]:
 def decision(command: str) -> str | None:
     """Codex's: of the rules whose pattern the command begins with, the strictest."""
     words = command.split()
-    hits = [
-        rule["decision"] for rule in rules() if words[: len(rule["pattern"])] == rule["pattern"]
-    ]
+    hits = [rule["decision"] for rule in rules() if begins(words, rule["pattern"])]
     return max(hits, key=["allow", "prompt", "forbidden"].index, default=None)
+
+
+def begins(words: list[str], pattern: list[Any]) -> bool:
+    """Whether each word is that of the pattern, or one of those that it lists there."""
+    return len(words) >= len(pattern) and all(
+        word in wanted if isinstance(wanted, list) else word == wanted
+        for word, wanted in zip(words, pattern, strict=False)
+    )
 
 
 @pytest.mark.parametrize(("command", "expected"), CASES)
@@ -46,10 +58,8 @@ def test_what_is_allowed_and_what_is_asked(command: str, expected: str | None) -
 
 def test_their_own_examples_hold() -> None:
     for rule in rules():
-        starts = [example.split()[: len(rule["pattern"])] for example in rule["match"]]
-        assert all(start == rule["pattern"] for start in starts)
-        others = [example.split()[: len(rule["pattern"])] for example in rule["not_match"]]
-        assert rule["pattern"] not in others
+        assert all(begins(each.split(), rule["pattern"]) for each in rule["match"])
+        assert not any(begins(each.split(), rule["pattern"]) for each in rule["not_match"])
 
 
 @pytest.mark.skipif(shutil.which("codex") is None, reason="the real codex is not on PATH")
