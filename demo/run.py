@@ -60,7 +60,8 @@ class Story:
         self._gather(director)
         self._talk(director)
         self._show()
-        self._chapter("8. The end")
+        self._come_back(director)
+        self._chapter("9. The end")
         self._run("fleet", "delete", self._fleet_id, "--kill-panes")
         deliveries = self._deliveries()
         self._say(
@@ -83,12 +84,15 @@ class Story:
         for name, agent, work in (("alice", "claude", "Counts words"), ("bob", "codex", "Reads")):
             wishes = ["--name", name, "--description", work, "--coding-agent", agent]
             self._run("member", "create", "--fleet-id", self._fleet_id, *wishes, _PROMPT)
-        for row in json.loads(self._stage.cafleet("member", "list", self._fleet_id, "--json")):
-            member = Member(row["member_id"], row["name"], row["placement"]["mux_pane_id"])
-            self._members[member.member_id] = member
+        self._look_up_panes()
         self._until_all_rest()
         self._say("The Director was there before the fleet, so it is told who it is:")
         self._run("member", "prompt", director, f"You are member {director}.")
+
+    def _look_up_panes(self) -> None:
+        for row in json.loads(self._stage.cafleet("member", "list", self._fleet_id, "--json")):
+            member = Member(row["member_id"], row["name"], row["placement"]["mux_pane_id"])
+            self._members[member.member_id] = member
 
     def _talk(self, director: str) -> None:
         _, _, alice, *_ = self._members
@@ -115,6 +119,19 @@ class Story:
         self._chapter("7. What the panes show")
         for member_id in self._members:
             self._capture(member_id)
+
+    def _come_back(self, director: str) -> None:
+        self._chapter("8. tmux is killed with everything in it, and the fleet comes back")
+        self._stage.kill_tmux()
+        self._run("fleet", "resume", self._fleet_id)
+        self._look_up_panes()
+        self._until_all_rest()
+        self._say("The same members under the same ids, and what was said is kept. Bob is asked:")
+        _, _, _, bob = self._members
+        count = len(self._deliveries())
+        ids = ("--from-member-id", director, "--to-member-id", str(bob))
+        self._run("message", "send", *ids, "Are you back?")
+        self._until_answered(count + 2)
 
     def _capture(self, member_id: int, *, lines: int = 18) -> None:
         self._run("member", "capture", str(member_id), "--lines", str(lines))

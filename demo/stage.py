@@ -67,13 +67,22 @@ class Stage:
         return self.folder / "cafleet.db"
 
     def cafleet(self, *arguments: str) -> str:
-        """Run ``cafleet`` as the agent in the Director's pane would; its stdout.
+        """Run ``cafleet`` as the agent in the Director's pane would, or a person in another terminal
+        once that pane is gone; its stdout.
 
         Raises:
             StageError: it has failed; the text holds what it said.
         """
-        inside = {"TMUX": self._tmux_variable, "TMUX_PANE": self.director_pane}
+        inside = {}
+        if self._tmux_variable:
+            inside = {"TMUX": self._tmux_variable, "TMUX_PANE": self.director_pane}
         return self._run([str(self._program), *arguments], {**self._environment, **inside})
+
+    def kill_tmux(self) -> None:
+        """Kill the server and everything in its panes at once, as a power cut does."""
+        for pid in set(self._tmux("list-panes", "-a", "-F", "#{pid} #{pane_pid}").split()):
+            os.kill(int(pid), signal.SIGKILL)
+        self._tmux_variable = ""
 
     def screen(self, pane: str) -> str:
         """What ``pane`` shows, for the story's own eyes."""

@@ -69,6 +69,9 @@ def test_the_demo_tells_how_a_fleet_talks(
         "$ cafleet member capture 3",
         "[cafleet msg 1 to 3 (alice) from 1 (Director)",
         "cafleet message poll 3 --json",
+        "$ cafleet fleet resume 1",
+        "1 back open fresh",
+        "Are you back?",
         "$ cafleet fleet delete 1 --kill-panes",
         "all were acknowledged",
     ):
