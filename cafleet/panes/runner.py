@@ -6,7 +6,7 @@ import os
 import signal
 import subprocess
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 
 import msgspec
 
@@ -15,6 +15,7 @@ from cafleet.panes.words import encode, one_line, packed
 from cafleet.settings import IDENTITY
 
 LIMIT = 5.0
+_HELD = frozenset((signal.SIGINT, signal.SIGTERM, signal.SIGHUP))
 
 _UNREACHABLE = ("no server running on", "error connecting to", "lost server", "server exited")
 # The first two would make a pane of the caller's the default target of every command; a server that
@@ -36,11 +37,13 @@ def run(
     stdin: bytes = b"",
     limit: float = LIMIT,
     cwd: str | None = None,
+    starts_server: bool = False,
 ) -> CommandResult:
     """Have the server at ``socket`` execute the commands in order, up to the first failure.
 
     The caller judges the exit status. tmux is started in ``cwd``, which new panes inherit; tmux does not
-    expand it, unlike the argument of ``-c``.
+    expand it, unlike the argument of ``-c``. ``starts_server`` says that the first command starts a
+    server.
 
     Raises:
         MultiplexerTimeoutError: ``limit`` seconds have passed, or a signal has ended tmux. The
@@ -54,7 +57,9 @@ def run(
     if folder is not None:
         environment[b"PWD"] = folder
     try:
-        status, out, err = _call(argv, environment, folder, stdin, limit)
+        status, out, err = _call(
+            argv, environment, folder, stdin, limit, starts_server=starts_server
+        )
     except FileNotFoundError:
         raise MultiplexerError("tmux is not on PATH; install it or correct PATH") from None
     except OSError as error:
@@ -81,11 +86,14 @@ def _call(
     folder: bytes | None,
     stdin: bytes,
     limit: float,
+    *,
+    starts_server: bool,
 ) -> tuple[int, bytes, bytes]:
     """Run tmux to its end. If this is interrupted, end tmux: it never goes on by itself."""
     process = None
     try:
-        with signals_held():
+        # A server hands the signals that it blocks to all its panes.
+        with nullcontext() if starts_server else signals_held():
             # A session of its own: Ctrl-C reaches this program and not the tmux that works for it,
             # and whatever a wrapper around tmux has started ends with it.
             process = subprocess.Popen(
@@ -113,9 +121,7 @@ def _call(
 @contextmanager
 def signals_held() -> Iterator[None]:
     """Delay signals until the end of the block. The block must be short."""
-    before = signal.pthread_sigmask(
-        signal.SIG_BLOCK, {signal.SIGINT, signal.SIGTERM, signal.SIGHUP}
-    )
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, _HELD)
     try:
         yield
     finally:

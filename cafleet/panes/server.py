@@ -50,13 +50,20 @@ class LimitedServer(Server):
         words = [cmd, *aim, *(str(arg) for arg in args)]
         return _Finished(words, self.chain(words))
 
-    def chain(self, *commands: Sequence[str]) -> CommandResult:
-        """Run commands in one call, in order, up to the first failure.
+    def chain(self, *commands: Sequence[str], starts_server: bool = False) -> CommandResult:
+        """Run commands in one call, in order, up to the first failure. ``starts_server`` says that the
+        first one starts a server.
 
         Raises:
             MultiplexerError: see :func:`cafleet.panes.runner.run`.
         """
-        return run(self.socket, *commands, limit=self.left(), cwd=self.cwd)
+        return run(
+            self.socket,
+            *commands,
+            limit=self.left(),
+            cwd=self.cwd,
+            starts_server=starts_server,
+        )
 
 
 class _Finished(tmux_cmd):

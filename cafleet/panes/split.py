@@ -115,19 +115,10 @@ def _start_server(server: LimitedServer, session: str) -> None:
             f"mend that"
         ) from error
     columns, rows = _FIRST_SIZE
-    answer = server.chain(
-        # tmux would put another character in the place of a colon or a full stop.
-        [
-            "new-session",
-            "-d",
-            "-s",
-            re.sub("[.:]", "_", session),
-            "-x",
-            str(columns),
-            "-y",
-            str(rows),
-        ]
-    )
+    # tmux would put another character in the place of a colon or a full stop.
+    named = ["-s", re.sub("[.:]", "_", session)]
+    size = ["-x", str(columns), "-y", str(rows)]
+    answer = server.chain(["new-session", "-d", *named, *size], starts_server=True)
     if answer.status:
         raise SplitError(f"tmux refused to start a server ({answer.err}); see its configuration")
 

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import signal
 import subprocess
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -61,6 +63,10 @@ def test_a_fleet_comes_back_after_its_server_was_killed(
     panes = {seat.member_id: pane_of(database, seat.member_id) for seat in fleet.seats}
     for member_id, pane in panes.items():
         assert tmux_server.ask(pane, "#{@cafleet}") == f"{identity}:1:{member_id}:2"
+        # A server that this program starts hands nothing of it to the panes.
+        for pid in tmux_server.ask(pane, "#{pid} #{pane_pid}").split():
+            status = Path(f"/proc/{pid}/status").read_text()
+            assert re.search(r"^SigBlk:\s+0+$", status, re.MULTILINE), status
     told = recorders.of(panes[fleet.recipient.member_id]).started()["argv"][-1].splitlines()
     assert told[0] == FIRST_WORDS
     director = recorders.of(panes[1]).started()
