@@ -25,7 +25,10 @@ def test_its_session_goes_on_after_tmux_was_killed(stage: Stage) -> None:
         seconds=START_SECONDS,
     )
     stage.wait_for_rest(member)
-    said = stage.cafleet.run("member", "transcript", str(member.member_id), "--json").json()
+    ask = ("member", "transcript", str(member.member_id), "--json")
+    # An agent writes its record down a moment after its screen.
+    wait_for(lambda: stage.cafleet.run(*ask).exit_code == 0, "something was written down")
+    said = stage.cafleet.run(*ask).json()
     assert [turn["role"] for turn in said] == ["user", "assistant"]
     assert said[0]["text"].startswith(opening)
     server = stage.server
