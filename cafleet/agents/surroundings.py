@@ -134,11 +134,26 @@ def _with_whole_path(lines: list[str], cues: Cues) -> list[str]:
         if not all(line[at - 1 : at].strip() == "" for line in others):
             continue
         rest = [line[:at].strip() for line in others]
-        right = " ".join(filter(None, (line[at:].strip() for line in lines)))
-        known = all(fits(item, cues.resting) for item in _items(right))
-        if known and all(_may_be_path(each, cues) for each in rest):
-            return [f"{first[:at].strip()}{''.join(rest)}  {right}"]
+        items = _known_items(" ".join(line[at:] for line in lines).split(), cues)
+        if items is not None and all(_may_be_path(each, cues) for each in rest):
+            return ["  ".join([f"{first[:at].strip()}{''.join(rest)}", *items])]
     return lines
+
+
+def _known_items(words: list[str], cues: Cues) -> list[str] | None:
+    """The words as items that are known at rest, or ``None`` where they are not all of such items.
+
+    Of items that are wrapped side by side nothing tells where one ends.
+    """
+    if not words:
+        return []
+    for count in range(len(words), 0, -1):
+        item = " ".join(words[:count])
+        if fits(item, cues.resting) and not fits(item, cues.idle):
+            others = _known_items(words[count:], cues)
+            if others is not None:
+                return [item, *others]
+    return None
 
 
 def _may_be_path(text: str, cues: Cues) -> bool:

@@ -328,8 +328,16 @@ def wrapped_status(width: int, keys: list[str], folder: str = LONG) -> list[str]
     return [f"   {a:{width}} {b}".rstrip() for a, b in zip(left, right, strict=True)]
 
 
-@pytest.mark.parametrize("width", range(36, 56, 3))
-@pytest.mark.parametrize("keys", [["ctrl+p", "commands"], ["ctrl+p commands"]])
+@pytest.mark.parametrize("width", range(36, 50, 3))
+@pytest.mark.parametrize(
+    "keys",
+    [
+        ["ctrl+p", "commands"],
+        ["ctrl+p commands"],
+        ["10 ctrl+p", "   commands"],
+        ["10.1K (3%)  ctrl+p", "            commands"],
+    ],
+)
 def test_a_folder_of_opencode_that_wraps_is_known(width: int, keys: list[str]) -> None:
     lines = [*composer("opencode")[:-1], *wrapped_status(width, keys)]
     seen = look("opencode", FINISHED["opencode"], "", *lines)
