@@ -178,7 +178,8 @@ def bring_back(conn: Connection, plan: DirectorPlan) -> None:
         member_id=plan.member.member_id,
         launch_number=plan.launch.launch_number,
     )
-    launch_digests.note(database_id, plan.launch)
+    before = launches.find(conn, member_id=plan.member.member_id)
+    launch_digests.note(database_id, plan.launch, before=before)
     home = plan.member.placement
     caller = plan.taken
     placements.start_again(

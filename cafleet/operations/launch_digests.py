@@ -18,17 +18,20 @@ from cafleet.records import Launch
 from cafleet.settings import config_folder
 
 
-def note(database_id: str, launch: Launch) -> None:
-    """Keep the digest of a start that is about to be stored.
+def note(database_id: str, launch: Launch, *, before: Launch | None = None) -> None:
+    """Keep the digest of a start that is about to be stored in place of the one ``before``.
 
-    The one before stays beside it: whether the new row is committed shows only later. Where the folder
-    cannot be written nothing is kept, and a restart will say so.
+    The digest of that one stays, if it fits: whether the new row is committed shows only later, and
+    many tries may be cut off. Where the folder cannot be written nothing is kept, and a restart will
+    say so.
     """
     with suppress(OSError, NoHomeError):
         path = _path(database_id, launch.member_id)
         os.makedirs(os.path.dirname(path), mode=0o700, exist_ok=True)
-        kept = [_digest(launch), *_kept(path)[:1]]
-        replace_file(path, "".join(f"{each}\n" for each in dict.fromkeys(kept)).encode())
+        kept = [_digest(launch)]
+        if before is not None and _digest(before) in _kept(path):
+            kept.append(_digest(before))
+        replace_file(path, "".join(f"{each}\n" for each in kept).encode())
 
 
 def fits(database_id: str, launch: Launch) -> bool:

@@ -136,7 +136,7 @@ def carry_out(conn: Connection, plan: RestartPlan) -> Restarted:
     )
     opening = PaneOpening(beside.mux, plan.start, tag, director_member_id=director.member_id)
     made = opening.launch(clock.utc_now())
-    launch_digests.note(database_id, made)
+    launch_digests.note(database_id, made, before=plan.before)
     placements.start_again(
         conn,
         member_id=member_id,

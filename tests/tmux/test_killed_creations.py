@@ -65,7 +65,7 @@ class Killing:
 
     def told(self) -> set[int]:
         """The member ids that panes were told."""
-        return {int(tag.rpartition(":")[2]) for tag in self._panes().values() if tag}
+        return {int(tag.split(":")[2]) for tag in self._panes().values() if tag}
 
     def _panes(self) -> dict[str, str]:
         lines = self.server.run("list-panes", "-a", "-F", "#{pane_id} #{@cafleet}").splitlines()
