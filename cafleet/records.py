@@ -190,7 +190,8 @@ class MemberActivity(msgspec.Struct, frozen=True, kw_only=True):
     """One line of the roster. ``idle`` is whole seconds, null where nothing can be said.
 
     ``owed`` counts the notices that are still due, ``unacked`` the messages that are not acknowledged,
-    ``unsure`` those whose notice may not have arrived.
+    ``unsure`` those whose notice may not have arrived. ``worktree``, ``branch`` and ``base_commit`` are null
+    for a member that was given no work tree.
     """
 
     member_id: int
@@ -206,6 +207,9 @@ class MemberActivity(msgspec.Struct, frozen=True, kw_only=True):
     owed: int
     unacked: int
     unsure: int
+    worktree: str | None = None
+    branch: str | None = None
+    base_commit: str | None = None
 
 
 class FleetRecord(msgspec.Struct, frozen=True, kw_only=True):

@@ -23,7 +23,7 @@ class SpawnRequest(msgspec.Struct, frozen=True, kw_only=True):
     patterns of further commands that may be run, as :func:`cafleet.agents.allowing.check_allowed`
     accepts them. ``session_id`` is the session that the agent begins, where it lets a caller choose
     the id, or takes up again, where ``resumed`` says so. ``prompt`` is null for an agent that takes
-    none beside a session.
+    none beside a session. ``git_folders`` are further folders that an agent in a work tree writes in.
     """
 
     display_name: str
@@ -38,6 +38,7 @@ class SpawnRequest(msgspec.Struct, frozen=True, kw_only=True):
     allowed: tuple[str, ...] = ()
     session_id: str | None = None
     resumed: bool = False
+    git_folders: tuple[str, ...] = ()
 
 
 class Agent(Protocol):

@@ -22,7 +22,8 @@ _ESCAPED = {
 
 
 class Codex:
-    """In its sandbox it may write only its workspace, so the database's folder is added."""
+    """In its sandbox it may write only its workspace, so the database's folder is added, and in a work tree
+    what a commit writes in the repository."""
 
     name = CodingAgent.CODEX
     prompts_resumed = True
@@ -42,8 +43,8 @@ class Codex:
             words += ["resume", request.session_id]
         # With these the pane's own process holds the session, and no server in the background.
         words += ["--ask-for-approval", "never", "--sandbox", "workspace-write"]
-        roots = f"[{_toml_string(request.writable_dir)}]"
-        words += ["--config", f"sandbox_workspace_write.writable_roots={roots}"]
+        roots = ", ".join(map(_toml_string, (request.writable_dir, *request.git_folders)))
+        words += ["--config", f"sandbox_workspace_write.writable_roots=[{roots}]"]
         if request.model is not None:
             words += ["--model", request.model]
         if request.effort is not None:

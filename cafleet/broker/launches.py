@@ -49,6 +49,12 @@ def find(conn: Connection, *, member_id: int) -> Launch | None:
     )
 
 
+def folders(conn: Connection, *, fleet_id: int) -> dict[int, str]:
+    """The folders that the active members of a fleet were started in, by member id."""
+    rows = queries.list_launch_folders(conn, fleet_id=fleet_id)
+    return {row.member_id: row.working_directory for row in rows}
+
+
 def note_session(conn: Connection, *, member_id: int, session_id: str) -> bool:
     """Keep the session that a member's agent shows. Returns whether another was kept before, or none."""
     launch = queries.find_launch(conn, member_id=member_id)

@@ -9,7 +9,6 @@ from datetime import datetime
 from cafleet import clock
 from cafleet.broker import fleets
 from cafleet.broker.cards import kind_of, read_skills
-from cafleet.broker.handover import find_successor
 from cafleet.broker.ids import is_id
 from cafleet.errors import DatabaseError, IntegrityError, RefusedError, UnknownIdError
 from cafleet.records import MemberActivity, MemberKind, MemberRecord, MemberStatus, Placement
@@ -29,6 +28,9 @@ def get(conn: Connection, *, member_id: int) -> MemberRecord:
     """
     member = find(conn, member_id=member_id)
     if member is None or member.status is not MemberStatus.ACTIVE:
+        # Not needed by a command that finds its members, and commands start often.
+        from cafleet.broker.handover import find_successor
+
         what = "is deregistered" if member else "does not exist"
         heir = None if member is None else find_successor(conn, member_id=member_id)
         if heir is not None:
@@ -233,6 +235,9 @@ def _activity(row: ActivityRow, now: datetime) -> MemberActivity:
         owed=row.owed,
         unacked=row.unacked,
         unsure=row.unsure,
+        worktree=row.worktree,
+        branch=row.branch,
+        base_commit=row.base_commit,
     )
 
 

@@ -20,17 +20,18 @@ from cafleet.cli.bodies import BodySource
 from cafleet.cli.output import say, to_json, warn
 from cafleet.cli.parser import Command, SubjectCommand
 from cafleet.cli.session import open_session
+from cafleet.errors import CafleetError, UsageError
 from cafleet.present import member_text as texts
 from cafleet.present.wire import (
-    ActivityWire,
     CaptureWire,
     DeletedMemberWire,
-    MemberWire,
     PingWire,
     TurnWire,
     TypedWire,
+    member_shown,
     pane_status,
     restarted,
+    roster,
     shaped,
     shaped_all,
 )
@@ -134,6 +135,15 @@ def create(
             help="The folder that the member works in. By default this folder.",
         ),
     ] = None,
+    worktree: Annotated[
+        str | None,
+        typer.Option(
+            "--worktree",
+            parser=filled,
+            metavar="BRANCH",
+            help="Make a git work tree for this branch, in which the member works.",
+        ),
+    ] = None,
     allow_same_name: Annotated[
         bool,
         typer.Option("--allow-same-name", help="Allow the name of another active member."),
@@ -143,6 +153,7 @@ def create(
     """Register a member and start its coding agent in a new pane."""
     body = BodySource(prompt, file, name="PROMPT")
     with open_session() as conn:
+        from cafleet.broker import launches
         from cafleet.operations.spawn import create_member
 
         member = create_member(
@@ -158,14 +169,16 @@ def create(
             agent_args=tuple(agent_args or ()),
             allowed=tuple(allowed or ()),
             cwd=cwd,
+            worktree=worktree,
             allow_same_name=allow_same_name,
             read_body=body.read,
         )
+        launch = launches.find(conn, member_id=member.member_id)
     if allowed and member.placement and member.placement.coding_agent is CodingAgent.CODEX:
         warn(
             "codex has no rules for single commands: its sandbox decides, and --allow adds nothing"
         )
-    say(to_json(shaped(member, MemberWire)) if json else texts.created(member))
+    say(to_json(member_shown(member, launch)) if json else texts.created(member))
 
 
 @app.command("restart", cls=SubjectCommand)
@@ -258,32 +271,67 @@ def delete(
             help="The member that gets the messages that are not acknowledged.",
         ),
     ] = None,
+    remove_worktree: Annotated[
+        bool,
+        typer.Option(
+            "--remove-worktree",
+            help="Also remove its work tree, if nothing would be lost. The branch stays.",
+        ),
+    ] = False,
+    ignore: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--ignore",
+            parser=filled,
+            metavar="PATTERN",
+            help=(
+                "Files ignored by git that may be lost with the work tree, such as '*.pyc'. You can repeat "
+                "this option."
+            ),
+        ),
+    ] = None,
     json: Json = False,
 ) -> None:
     """Close a member's pane and deregister the member.
 
     Its messages stay with it, unless another member gets those that are open.
     """
+    if ignore and not remove_worktree:
+        raise UsageError("--ignore is for --remove-worktree; pass both, or neither")
     with open_session() as conn:
         from cafleet.operations.teardown import delete_member
 
-        fate = delete_member(conn, member_id=member_id, force=force, successor_id=hand_to)
+        fate = delete_member(
+            conn,
+            member_id=member_id,
+            force=force,
+            successor_id=hand_to,
+            remove_worktree=remove_worktree,
+            ignore=tuple(ignore or ()),
+        )
     for warning in fate.warnings:
         warn(warning)
     outcome = DeletedMemberWire(
         member_id=fate.member_id, pane_status=pane_status(fate.pane_id, fate.status)
     )
-    say(to_json(outcome) if json else texts.deleted(outcome, fate.handed, fate.successor_id))
+    say(
+        to_json(outcome)
+        if json
+        else texts.deleted(outcome, fate.handed, fate.successor_id, fate.removed_worktree)
+    )
+    if fate.kept_because is not None:
+        raise CafleetError(fate.kept_because)
 
 
 @app.command("show", cls=SubjectCommand)
 def show(member_id: MemberId, json: Json = False) -> None:
     """Show an active member."""
-    from cafleet.broker import members
+    from cafleet.broker import launches, members
 
     with open_session() as conn:
         member = members.get(conn, member_id=member_id)
-    say(to_json(shaped(member, MemberWire)) if json else texts.shown(member))
+        launch = launches.find(conn, member_id=member_id)
+    say(to_json(member_shown(member, launch)) if json else texts.shown(member, launch))
 
 
 @app.command("list", cls=SubjectCommand)
@@ -295,7 +343,7 @@ def list_(fleet_id: FleetId, json: Json = False) -> None:
     with open_session() as conn:
         now = utc_now()
         found = members.list_activity(conn, fleet_id=fleet_id, now=now)
-    say(to_json(shaped_all(found, ActivityWire)) if json else texts.listed(found, now))
+    say(to_json(roster(found)) if json else texts.listed(found, now))
 
 
 @app.command("prompt", cls=SubjectCommand)

@@ -15,6 +15,7 @@ from cafleet.agents.base import Agent, SpawnRequest
 from cafleet.agents.paths import default_base, locate, variable_of
 from cafleet.errors import CafleetError, MultiplexerError
 from cafleet.operations.placeholders import fill
+from cafleet.operations.worktrees import git_folders
 from cafleet.panes import ARGV_LIMIT_BYTES, Multiplexer, NewPane, PaneTag, command_bytes
 from cafleet.records import CodingAgent, Launch
 from cafleet.texts import is_unicode
@@ -167,7 +168,14 @@ class PaneOpening:
             allowed=self._start.allowed,
             session_id=self._session_id,
             resumed=self._start.session_id is not None,
+            git_folders=self._git_folders(),
         )
+
+    def _git_folders(self) -> tuple[str, ...]:
+        tree, branch = self._start.worktree, self._start.branch
+        if tree is None or branch is None:
+            return ()
+        return git_folders(stored_folder(tree), branch)
 
     def _takes_prompt(self) -> bool:
         return self._start.session_id is None or self._start.agent.prompts_resumed

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 
 import msgspec
 
@@ -14,7 +15,19 @@ from cafleet.broker import fleets, members, naming, placements, registration
 from cafleet.courier.observing import look_at, target_of
 from cafleet.errors import CafleetError, RefusedError, UsageError
 from cafleet.operations import launch_digests
-from cafleet.operations.agent_start import AgentStart, PaneOpening, add_remains
+from cafleet.operations.agent_start import (
+    AgentStart,
+    PaneOpening,
+    add_remains,
+    current_folder,
+    storable,
+)
+from cafleet.operations.worktrees import (
+    WorktreePlan,
+    make_worktree,
+    plan_worktree,
+    unmake_worktree,
+)
 from cafleet.panes import Multiplexer, PaneTag, detect_caller, multiplexer
 from cafleet.records import Backend, CodingAgent, Launch, MemberRecord, ScreenState
 from cafleet.store import Connection
@@ -46,16 +59,18 @@ def create_member(
     agent_args: tuple[str, ...],
     allowed: tuple[str, ...] = (),
     cwd: str | None = None,
+    worktree: str | None = None,
     allow_same_name: bool = False,
     read_body: Callable[[], str],
 ) -> MemberRecord:
-    """Register a member and open its pane, in the folder ``cwd``, by default the current one.
-    ``read_body`` reads its spawn prompt, ``allowed`` are patterns of commands that it may run.
+    """Register a member and open its pane, in the folder ``cwd``, by default the current one, or in a new
+    work tree of its repository for the branch ``worktree``. ``read_body`` reads its spawn prompt,
+    ``allowed`` are patterns of commands that it may run.
 
     Raises:
         UnknownIdError: the fleet is unknown or deleted.
-        RefusedError: the Director is not active, the role is taken or not to be had yet, or the name
-            is taken for another's.
+        RefusedError: the Director is not active, the role is taken or not to be had yet, the name
+            is taken for another's, or no work tree can be made for the branch.
         UsageError: the name, the model, the effort, a pattern or a placeholder is not valid.
         BodyError: the prompt cannot be read.
         AgentError, MultiplexerError: the agent cannot be started.
@@ -80,6 +95,7 @@ def create_member(
         # Of several monitors with one name, those that lose are to hear that there is one now.
         registration.check_role(conn, fleet_id=fleet_id, monitor=monitor)
         raise
+    tree = None if worktree is None else plan_worktree(folder or current_folder(), worktree)
     start = AgentStart(
         agent=spawned,
         display_name=name,
@@ -90,7 +106,10 @@ def create_member(
         permission_mode=permission_mode,
         agent_args=agent_args,
         allowed=allowed,
-        cwd=folder,
+        cwd=folder if tree is None else tree.path,
+        worktree=None if tree is None else storable(tree.path),
+        branch=None if tree is None else tree.branch,
+        base_commit=None if tree is None else tree.base_commit,
     )
     database_id = fleets.database_id(conn)
     beside = beside_of(director, database_id)
@@ -104,39 +123,55 @@ def create_member(
         launch_digests.note(database_id, made)
         return made
 
-    member_id = registration.register(
-        conn,
-        fleet_id=fleet_id,
-        name=name,
-        description=description,
-        monitor=monitor,
-        allow_same_name=allow_same_name,
-        placement=placements.PendingPlacement(
-            backend=beside.backend,
-            socket=beside.mux.socket,
-            server_pid=None,
-            session=beside.session,
-            window=beside.window,
-            coding_agent=spawned.name,
-        ),
-        launch=launch,
-        now=clock.utc_now(),
-    )
-    pane_opening = openings[-1]
-    try:
-        opened = pane_opening.open(beside.pane, limit=SPLIT_SECONDS)
-        placements.set_pane(
+    with _worktree(tree):
+        member_id = registration.register(
             conn,
-            member_id=member_id,
-            server_pid=opened.server_pid,
-            session=opened.session,
-            window=opened.window,
-            pane=opened.pane,
+            fleet_id=fleet_id,
+            name=name,
+            description=description,
+            monitor=monitor,
+            allow_same_name=allow_same_name,
+            placement=placements.PendingPlacement(
+                backend=beside.backend,
+                socket=beside.mux.socket,
+                server_pid=None,
+                session=beside.session,
+                window=beside.window,
+                coding_agent=spawned.name,
+            ),
+            launch=launch,
+            now=clock.utc_now(),
         )
-        return members.get(conn, member_id=member_id)
+        pane_opening = openings[-1]
+        try:
+            opened = pane_opening.open(beside.pane, limit=SPLIT_SECONDS)
+            placements.set_pane(
+                conn,
+                member_id=member_id,
+                server_pid=opened.server_pid,
+                session=opened.session,
+                window=opened.window,
+                pane=opened.pane,
+            )
+            return members.get(conn, member_id=member_id)
+        except BaseException as failure:
+            pane_opening.undo(failure)
+            _withdraw(conn, member_id, failure)
+            raise
+
+
+@contextmanager
+def _worktree(plan: WorktreePlan | None) -> Iterator[None]:
+    """Make a work tree for a member that is being created. If that fails, the tree goes again."""
+    if plan is None:
+        yield
+        return
+    make_worktree(plan)
+    try:
+        yield
     except BaseException as failure:
-        pane_opening.undo(failure)
-        _withdraw(conn, member_id, failure)
+        for what in unmake_worktree(plan):
+            add_remains(failure, what)
         raise
 
 

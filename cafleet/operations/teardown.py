@@ -7,14 +7,16 @@ from collections.abc import Sequence
 import msgspec
 
 from cafleet import clock, settings
-from cafleet.broker import fleets, lifecycle, members, messages, registration
+from cafleet.broker import fleets, launches, lifecycle, members, messages, registration
 from cafleet.courier.observing import Observation, Target, by_server, look_at, target_of
 from cafleet.errors import CafleetError, MultiplexerError
 from cafleet.operations.agent_start import remove_prompt_file
 from cafleet.operations.fleet_lock import fleet_lock
-from cafleet.operations.leftovers import end_noted, family_in, told_of
+from cafleet.operations.leftovers import end_noted, family_in, heirs_of, told_of
+from cafleet.operations.worktree_removal import check_removable, described, remove
 from cafleet.panes import multiplexer
-from cafleet.records import MemberKind, MemberRecord, MemberStatus, ScreenState
+from cafleet.panes.processes import living
+from cafleet.records import Launch, MemberKind, MemberRecord, MemberStatus, ScreenState
 from cafleet.screens import Process
 from cafleet.store import Connection
 
@@ -33,7 +35,8 @@ ENDED = "its program has ended"
 
 class PaneFate(msgspec.Struct, frozen=True, kw_only=True):
     """What became of a member's pane. ``pane_id`` is null if there was none. ``warnings`` are sentences about
-    processes that outlived it and about open messages. ``handed`` of those went to ``successor_id``."""
+    processes that outlived it and about open messages. ``handed`` of those went to ``successor_id``.
+    ``removed_worktree`` is the work tree that was removed, ``kept_because`` says why it was not."""
 
     member_id: int
     pane_id: str | None
@@ -41,6 +44,8 @@ class PaneFate(msgspec.Struct, frozen=True, kw_only=True):
     warnings: Sequence[str] = ()
     handed: int = 0
     successor_id: int | None = None
+    removed_worktree: str | None = None
+    kept_because: str | None = None
 
 
 class FleetTeardown(msgspec.Struct, frozen=True, kw_only=True):
@@ -50,17 +55,24 @@ class FleetTeardown(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def delete_member(
-    conn: Connection, *, member_id: int, force: bool = False, successor_id: int | None = None
+    conn: Connection,
+    *,
+    member_id: int,
+    force: bool = False,
+    successor_id: int | None = None,
+    remove_worktree: bool = False,
+    ignore: Sequence[str] = (),
 ) -> PaneFate:
     """Kill a member's pane, if it is still the member's, and deregister the member.
 
     Its open messages go to the successor, if one is given. Else a warning names them. ``force`` also ends
-    the processes that outlive the pane, even those of a member that was deleted before.
+    the processes that outlive the pane, even those of a member that was deleted before. ``remove_worktree``
+    also removes its work tree; ``ignore`` are patterns of ignored files that may go with it.
 
     Raises:
         UnknownIdError: there is no such active member.
-        RefusedError: it is the root Director, it cannot hand over to this successor, or another
-            command works on its fleet.
+        RefusedError: it is the root Director, it cannot hand over to this successor, another
+            command works on its fleet, or something would be lost with its work tree. The member stays.
         MultiplexerError: its server cannot be reached. The member stays.
     """
     if force and _has_left(conn, member_id):
@@ -71,12 +83,47 @@ def delete_member(
     with fleet_lock(member.fleet_id, f"member delete {member_id}", patience=_PATIENCE):
         if successor_id is not None:
             registration.check_successor(conn, member_id=member_id, successor_id=successor_id)
-        return _delete_member(conn, member, force=force, successor_id=successor_id)
+        launch = launches.find(conn, member_id=member_id)
+        if remove_worktree:
+            check_removable(conn, member_id, launch, ignore)
+        fate, family = _delete_member(conn, member, force=force, successor_id=successor_id)
+        if launch is None or launch.worktree is None:
+            return fate
+        if remove_worktree:
+            return _without_worktree(conn, fate, launch, family, ignore)
+        stays = described(launch)
+        return msgspec.structs.replace(fate, warnings=[*fate.warnings, *([stays] if stays else [])])
+
+
+def _without_worktree(
+    conn: Connection,
+    fate: PaneFate,
+    launch: Launch,
+    family: Sequence[Process],
+    ignore: Sequence[str],
+) -> PaneFate:
+    """Remove the work tree of a member that has just left, unless a process of its pane is still in it."""
+    heirs = heirs_of(fleets.database_id(conn), fate.member_id)
+    left = living({each.pid: each for each in [*family, *heirs]}.values())
+    stays = described(launch)
+    if left:
+        return msgspec.structs.replace(
+            fate,
+            kept_because=f"{stays}: process {left[0].pid} ({left[0].name}) of its pane still runs; end "
+            f"it, and remove the tree with `git worktree remove`",
+        )
+    try:
+        return msgspec.structs.replace(fate, removed_worktree=remove(conn, launch, ignore))
+    except CafleetError as error:
+        return msgspec.structs.replace(
+            fate, kept_because=f"the member is deleted, and its work tree stays: {error}"
+        )
 
 
 def _delete_member(
     conn: Connection, member: MemberRecord, *, force: bool, successor_id: int | None
-) -> PaneFate:
+) -> tuple[PaneFate, tuple[Process, ...]]:
+    """Returns what became of the pane, and the processes that were in it."""
     member_id = member.member_id
     family: tuple[Process, ...] = ()
     target = target_of(member, fleets.database_id(conn))
@@ -101,9 +148,10 @@ def _delete_member(
     warnings = told_of(conn, {member_id: family}, force=force)
     if left:
         warnings.append(_left_open(member_id, [each.message_id for each in left]))
-    return msgspec.structs.replace(
+    outcome = msgspec.structs.replace(
         outcome, warnings=warnings, handed=handed or 0, successor_id=successor_id
     )
+    return outcome, family
 
 
 def _left_open(member_id: int, message_ids: Sequence[int]) -> str:

@@ -24,7 +24,7 @@ from cafleet.present.wire import (
     TypedWire,
     WhoamiWire,
 )
-from cafleet.records import MemberActivity, MemberRecord
+from cafleet.records import Launch, MemberActivity, MemberRecord
 
 _COLUMNS = (
     "member_id",
@@ -64,8 +64,12 @@ def _turn(turn: TurnWire) -> str:
     return "\n".join(lines)
 
 
-def shown(member: MemberRecord) -> str:
-    return f"{member.member_id} {name_cell(member.name)} {member.status.value}"
+def shown(member: MemberRecord, launch: Launch | None = None) -> str:
+    """``4 bob active``, and the work tree of a member that was given one."""
+    line = f"{member.member_id} {name_cell(member.name)} {member.status.value}"
+    if launch is None or launch.worktree is None:
+        return line
+    return f"{line} worktree={visible(launch.worktree)} branch={cell(launch.branch)}"
 
 
 def identified(who: WhoamiWire) -> str:
@@ -84,7 +88,12 @@ def listed(members: Sequence[MemberActivity], now: datetime) -> str:
     return f"{title}\n{table(_COLUMNS, [_row(member, now) for member in members])}"
 
 
-def deleted(outcome: DeletedMemberWire, handed: int, successor_id: int | None) -> str:
+def deleted(
+    outcome: DeletedMemberWire,
+    handed: int = 0,
+    successor_id: int | None = None,
+    removed_worktree: str | None = None,
+) -> str:
     """What became of the member; ``handed`` of its messages went to its successor."""
     lines = [
         "Member deleted.",
@@ -93,6 +102,8 @@ def deleted(outcome: DeletedMemberWire, handed: int, successor_id: int | None) -
     ]
     if successor_id is not None:
         lines.append(f"handed to member {successor_id}: {handed}")
+    if removed_worktree is not None:
+        lines.append(f"work tree removed: {visible(removed_worktree)}")
     return "\n".join(lines)
 
 

@@ -18,7 +18,9 @@ from cafleet.records import (
     DeliveryEvent,
     DeliveryState,
     FleetRecord,
+    Launch,
     LifeLine,
+    MemberActivity,
     MemberKind,
     MemberRecord,
     MemberStatus,
@@ -50,6 +52,14 @@ class MemberWire(msgspec.Struct, frozen=True, kw_only=True):
     kind: MemberKind
     skills: list[Any]
     placement: PlacementWire | None
+
+
+class MemberInTreeWire(MemberWire, frozen=True, kw_only=True):
+    """A member that was given a work tree."""
+
+    worktree: str
+    branch: str | None
+    base_commit: str | None
 
 
 class RestartedWire(MemberWire, frozen=True, kw_only=True):
@@ -84,6 +94,14 @@ class ActivityWire(msgspec.Struct, frozen=True, kw_only=True):
     owed: int
     unacked: int
     unsure: int
+
+
+class ActivityInTreeWire(ActivityWire, frozen=True, kw_only=True):
+    """The same of a member that was given a work tree."""
+
+    worktree: str
+    branch: str | None
+    base_commit: str | None
 
 
 class WhyWire(msgspec.Struct, frozen=True, kw_only=True):
@@ -306,6 +324,27 @@ def shaped(record: object, shape: type[_Shape]) -> _Shape:
 def shaped_all(records: Iterable[object], shape: type[_Shape]) -> list[_Shape]:
     """Each of ``records`` as :func:`shaped` makes it."""
     return [shaped(record, shape) for record in records]
+
+
+def member_shown(member: MemberRecord, launch: Launch | None) -> MemberWire:
+    """A member, with the work tree that it was given."""
+    plain = shaped(member, MemberWire)
+    if launch is None or launch.worktree is None:
+        return plain
+    return MemberInTreeWire(
+        **msgspec.structs.asdict(plain),
+        worktree=launch.worktree,
+        branch=launch.branch,
+        base_commit=launch.base_commit,
+    )
+
+
+def roster(members: Iterable[MemberActivity]) -> list[ActivityWire]:
+    """The members of a fleet, each with the work tree that it was given."""
+    return [
+        shaped(each, ActivityWire if each.worktree is None else ActivityInTreeWire)
+        for each in members
+    ]
 
 
 def restarted(member: MemberRecord, session: str, reason: str) -> RestartedWire:

@@ -37,6 +37,7 @@ from cafleet.store.rows import (
     ForwardedRow,
     LastIdRow,
     LaunchArgumentRow,
+    LaunchFolderRow,
     LaunchRow,
     LedgerExtentRow,
     LeftProcessRow,
@@ -777,6 +778,26 @@ def find_launch(
     )
 
 
+def list_launch_folders(
+    conn: Connection,
+    *,
+    fleet_id: int,
+) -> list[LaunchFolderRow]:
+    """The folders that the active members of a fleet were started in.
+
+    Source: sql/queries/member_launches.sql:67, by idx_members_fleet_status, primary key.
+    """
+    return many(
+        conn,
+        "member_launches",
+        "list_launch_folders",
+        LaunchFolderRow,
+        {
+            "fleet_id": fleet_id,
+        },
+    )
+
+
 def set_launch_session(
     conn: Connection,
     *,
@@ -786,7 +807,7 @@ def set_launch_session(
 ) -> int:
     """The session that an agent has begun; only while the member was not started again.
 
-    Source: sql/queries/member_launches.sql:67, by primary key.
+    Source: sql/queries/member_launches.sql:80, by primary key.
     """
     return change(
         conn,
@@ -809,7 +830,7 @@ def list_stored_launches(
 ) -> list[LaunchRow]:
     """Every row with every column, a page at a time: what `cafleet db check` decodes.
 
-    Source: sql/queries/member_launches.sql:75, by primary key.
+    Source: sql/queries/member_launches.sql:88, by primary key.
     """
     return many(
         conn,
@@ -1125,9 +1146,10 @@ def list_activity(
     fleet_id: int,
 ) -> list[ActivityRow]:
     """The active members of a fleet, each with its last sign of life in the messages, the last
-    look at its pane and the number of notices it is owed, of messages that it has not
-    acknowledged, and of notices that may not have reached it. An unknown status is not passed
-    over either. Cost: six steps into indexes per member, however many messages there are.
+    look at its pane, its work tree, and the number of notices it is owed, of messages that it
+    has not acknowledged, and of notices that may not have reached it. An unknown status is not
+    passed over either. Cost: seven steps into indexes per member, however many messages there
+    are.
 
     Source: sql/queries/members.sql:129, by idx_members_fleet_status, idx_messages_ack,
     idx_messages_owed, idx_messages_pending, idx_messages_received, idx_messages_sent,
@@ -1151,7 +1173,7 @@ def list_member_names(
 ) -> list[MemberNameRow]:
     """The names of the members asked for, whatever their status; unknown ids are absent.
 
-    Source: sql/queries/members.sql:200, by primary key.
+    Source: sql/queries/members.sql:204, by primary key.
     """
     return many(
         conn,
@@ -1173,7 +1195,7 @@ def list_wake_targets(
     """The placed active members that the monitor is woken for, with what they have not
     acknowledged.
 
-    Source: sql/queries/members.sql:213, by idx_members_fleet_status, idx_messages_pending,
+    Source: sql/queries/members.sql:217, by idx_members_fleet_status, idx_messages_pending,
     primary key.
     """
     return many(
@@ -1196,7 +1218,7 @@ def get_active_monitor_id(
     """The active monitor of a fleet, by the very predicate of the index that keeps it single. It
     reads the cards of the fleet's active members, which that index has made sure are JSON.
 
-    Source: sql/queries/members.sql:246, by idx_members_fleet_status.
+    Source: sql/queries/members.sql:250, by idx_members_fleet_status.
     """
     found: int | None = scalar(
         conn,
@@ -1218,7 +1240,7 @@ def list_statuses(
     """The members of a fleet that have not left. A status that nobody knows is among them, to be
     refused by whoever counts the members or misses one.
 
-    Source: sql/queries/members.sql:259, by idx_members_fleet_status.
+    Source: sql/queries/members.sql:263, by idx_members_fleet_status.
     """
     return many(
         conn,
@@ -1237,7 +1259,7 @@ def list_living_statuses(
     """The members of all living fleets that have not left, as list_statuses has those of one. Why:
     CROSS JOIN keeps SQLite from reading the members of deleted fleets.
 
-    Source: sql/queries/members.sql:275, by idx_members_fleet_status.
+    Source: sql/queries/members.sql:279, by idx_members_fleet_status.
     """
     return many(
         conn,
@@ -1259,7 +1281,7 @@ def insert_member(
 ) -> int:
     """A new active member.
 
-    Source: sql/queries/members.sql:294.
+    Source: sql/queries/members.sql:298.
     """
     found: int = scalar(
         conn,
@@ -1289,7 +1311,7 @@ def insert_member_as(
 ) -> int:
     """A new active member under the id that was reserved for it.
 
-    Source: sql/queries/members.sql:302.
+    Source: sql/queries/members.sql:306.
     """
     return change(
         conn,
@@ -1314,7 +1336,7 @@ def delete_fleet_members(
     """Take members back in the transaction that made them and their fleet: their ids alone were
     wanted.
 
-    Source: sql/queries/members.sql:316, by idx_members_fleet_status.
+    Source: sql/queries/members.sql:320, by idx_members_fleet_status.
     """
     return change(
         conn,
@@ -1334,7 +1356,7 @@ def mark_member_deregistered(
 ) -> int:
     """Take a member off the active ones; 0 rows when it was not among them.
 
-    Source: sql/queries/members.sql:323, by primary key.
+    Source: sql/queries/members.sql:327, by primary key.
     """
     return change(
         conn,
@@ -1355,7 +1377,7 @@ def set_member_successor(
 ) -> int:
     """Note who takes over from a member that is about to leave.
 
-    Source: sql/queries/members.sql:331, by primary key.
+    Source: sql/queries/members.sql:335, by primary key.
     """
     return change(
         conn,
@@ -1375,7 +1397,7 @@ def find_successor(
 ) -> SuccessorRow | None:
     """Who took over from a member; no row where nobody did.
 
-    Source: sql/queries/members.sql:339, by primary key.
+    Source: sql/queries/members.sql:343, by primary key.
     """
     return one(
         conn,
@@ -1396,7 +1418,7 @@ def mark_fleet_members_deregistered(
 ) -> int:
     """Deregister every active member of a fleet that ends; the count is what the command reports.
 
-    Source: sql/queries/members.sql:350, by idx_members_fleet_status.
+    Source: sql/queries/members.sql:354, by idx_members_fleet_status.
     """
     return change(
         conn,
@@ -1415,7 +1437,7 @@ def list_duplicate_monitors(
     """The active monitors of fleets that have more than one: what stops the step to schema 8. Why
     CASE: only it promises that a card is not parsed before it is known to be JSON.
 
-    Source: sql/queries/members.sql:358, by idx_members_fleet_status.
+    Source: sql/queries/members.sql:362, by idx_members_fleet_status.
     """
     return many(
         conn,
@@ -1431,7 +1453,7 @@ def list_unreadable_cards(
 ) -> list[MonitorClaimRow]:
     """The active members whose card is not JSON, which no index over the card can take.
 
-    Source: sql/queries/members.sql:390.
+    Source: sql/queries/members.sql:394.
     """
     return many(
         conn,
@@ -1450,7 +1472,7 @@ def list_active_member_ids(
     """The ids alone, for whoever reads the members one by one so that one bad row spoils no other;
     an unknown status is such a row.
 
-    Source: sql/queries/members.sql:403, by idx_members_fleet_status.
+    Source: sql/queries/members.sql:407, by idx_members_fleet_status.
     """
     return many(
         conn,
@@ -1472,7 +1494,7 @@ def list_stored_members(
 ) -> list[StoredMemberRow]:
     """Every row with every column, a page at a time: what `cafleet db check` decodes.
 
-    Source: sql/queries/members.sql:415, by primary key.
+    Source: sql/queries/members.sql:419, by primary key.
     """
     return many(
         conn,
@@ -1495,7 +1517,7 @@ def list_member_faults(
 ) -> list[MemberFaultRow]:
     """The members among these ids that break a rule, each with the first one that it breaks.
 
-    Source: sql/queries/members.sql:435, by primary key.
+    Source: sql/queries/members.sql:439, by primary key.
     """
     return many(
         conn,
@@ -1514,7 +1536,7 @@ def list_predecessor_members(
 ) -> list[PredecessorMemberRow]:
     """Every member of a database of the published Python program, whose table has these columns.
 
-    Source: sql/queries/members.sql:465.
+    Source: sql/queries/members.sql:469.
     """
     return many(
         conn,
@@ -1539,7 +1561,7 @@ def insert_imported_member(
 ) -> int:
     """A member with the id that it gets here.
 
-    Source: sql/queries/members.sql:481.
+    Source: sql/queries/members.sql:485.
     """
     return change(
         conn,

@@ -60,6 +60,10 @@ _FLEET = {
     "fleet_deleted_at": Source("fleets", "deleted_at", "fleet_id", "fleet_id"),
 }
 
+_WORKTREE = {
+    column: Source("member_launches", column, "member_id", "member_id")
+    for column in ("worktree", "branch", "base_commit")
+}
 _SIGNS_OF_LIFE = {
     "last_sent": Source("messages", "created_at", "from_member_id", "member_id"),
     "last_recv": Source("messages", "created_at", "owner_member_id", "member_id"),
@@ -172,7 +176,7 @@ class MemberRow(Row, frozen=True, kw_only=True):
 class ActivityRow(Row, frozen=True, kw_only=True):
     table: ClassVar[str] = "members"
     key: ClassVar[str] = "member_id"
-    joined: ClassVar[Mapping[str, Source]] = _PLACEMENT | _FLEET | _SIGNS_OF_LIFE
+    joined: ClassVar[Mapping[str, Source]] = _PLACEMENT | _FLEET | _WORKTREE | _SIGNS_OF_LIFE
 
     member_id: int
     fleet_id: int
@@ -190,6 +194,9 @@ class ActivityRow(Row, frozen=True, kw_only=True):
     placed_at: str | None
     screen: ScreenState | None
     screen_at: str | None
+    worktree: str | None
+    branch: str | None
+    base_commit: str | None
     last_sent: str | None
     last_recv: str | None
     last_ack: str | None
@@ -547,6 +554,14 @@ class LaunchRow(Row, frozen=True, kw_only=True):
     session_id: str | None
     launch_number: _Id
     launched_at: str
+
+
+class LaunchFolderRow(Row, frozen=True, kw_only=True):
+    table: ClassVar[str] = "member_launches"
+    key: ClassVar[str] = "member_id"
+
+    member_id: _Id
+    working_directory: str
 
 
 class LaunchArgumentRow(Row, frozen=True, kw_only=True):

@@ -64,6 +64,19 @@ SELECT
 FROM member_launches
 WHERE member_launches.member_id = :member_id;
 
+-- name: list_launch_folders(fleet_id)
+-- The folders that the active members of a fleet were started in.
+-- params: fleet_id int
+-- returns: LaunchFolderRow
+-- plan: idx_members_fleet_status, primary key
+SELECT
+    members.member_id,
+    member_launches.working_directory
+FROM members
+INNER JOIN member_launches ON members.member_id = member_launches.member_id
+WHERE members.fleet_id = :fleet_id AND members.status = 'active'
+ORDER BY members.member_id;
+
 -- name: set_launch_session(member_id, launch_number, session_id)!
 -- The session that an agent has begun; only while the member was not started again.
 -- params: member_id int, launch_number int, session_id str | None

@@ -128,9 +128,9 @@ ORDER BY members.member_id;
 
 -- name: list_activity(fleet_id)
 -- The active members of a fleet, each with its last sign of life in the messages, the last look
--- at its pane and the number of notices it is owed, of messages that it has not acknowledged, and of
+-- at its pane, its work tree, and the number of notices it is owed, of messages that it has not acknowledged, and of
 -- notices that may not have reached it. An unknown status is not passed over either.
--- Cost: six steps into indexes per member, however many messages there are.
+-- Cost: seven steps into indexes per member, however many messages there are.
 -- params: fleet_id int
 -- returns: ActivityRow
 -- plan: idx_members_fleet_status, idx_messages_ack, idx_messages_owed, idx_messages_pending, idx_messages_received, idx_messages_sent, idx_messages_unsure, primary key
@@ -152,6 +152,9 @@ SELECT
     member_placements.created_at AS placed_at,
     member_placements.screen,
     member_placements.screen_at,
+    member_launches.worktree,
+    member_launches.branch,
+    member_launches.base_commit,
     (
         SELECT max(messages.created_at)
         FROM messages
@@ -194,6 +197,7 @@ SELECT
 FROM members
 INNER JOIN fleets ON members.fleet_id = fleets.fleet_id
 LEFT JOIN member_placements ON members.member_id = member_placements.member_id
+LEFT JOIN member_launches ON members.member_id = member_launches.member_id
 WHERE members.fleet_id = :fleet_id AND members.status <> 'deregistered'
 ORDER BY members.member_id;
 
