@@ -253,13 +253,32 @@ def test_the_tree_cannot_send_git_elsewhere(team: Team, repository: Path, tmp_pa
     assert (other / "a").exists()
 
 
-def test_codex_may_write_what_a_commit_writes(
+def test_codex_may_write_what_a_commit_writes_after_a_restart_too(
     team: Team, repository: Path, recorders: Recorders
 ) -> None:
     made = team.create("--worktree", "b", "--coding-agent", "codex", cwd=repository).json()
-    words = recorders.of(made["placement"]["mux_pane_id"]).started()["argv"]
-    roots = next(word for word in words if "writable_roots" in word)
-    for name in ("objects", "refs", "logs", "worktrees/b"):
-        assert f'"{repository}/.git/{name}"' in roots
-    for name in (".git", ".git/hooks", ".git/config"):
-        assert f'"{repository}/{name}"' not in roots
+    # Where the tree itself says that its repository is, counts for nothing.
+    (Path(made["worktree"]) / ".git").write_text("gitdir: /etc\n")
+    again = ("member", "restart", str(made["member_id"]), "--force", "--json")
+    for member in (made, team.cafleet.run(*again, pane=team.home, seconds=60).json()):
+        started = recorders.of(member["placement"]["mux_pane_id"]).started()
+        assert started["cwd"] == made["worktree"]
+        roots = next(word for word in started["argv"] if "writable_roots" in word)
+        for name in ("objects", "refs", "logs", "worktrees/b"):
+            assert f'"{repository}/.git/{name}"' in roots
+        for name in (".git", ".git/hooks", ".git/config"):
+            assert f'"{repository}/{name}"' not in roots
+        assert "/etc" not in roots
+
+
+def test_of_two_creations_of_one_branch_one_has_it(team: Team, repository: Path) -> None:
+    words = ("--fleet-id", team.fleet_id, "--name", "n", "--description", "d", "--allow-same-name")
+    racers = [
+        team.cafleet.start(
+            *("member", "create", *words, "--worktree", "b", "hi"), pane=team.home, cwd=repository
+        )
+        for _ in range(3)
+    ]
+    results = [team.cafleet.finish(racer) for racer in racers]
+    assert sorted(result.exit_code for result in results) == [0, 1, 1], results
+    assert git(Path(f"{repository}.worktrees/b"), "symbolic-ref", "HEAD") == "refs/heads/b"
