@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import re
+import shutil
 import signal
 import subprocess
 from pathlib import Path
@@ -15,7 +16,7 @@ import pytest
 from tests.harness.database import Database
 from tests.harness.fleet import Fleet
 from tests.harness.journals import Recorders
-from tests.harness.program import Program, assert_refused
+from tests.harness.program import CAFLEET, Program, assert_refused
 from tests.harness.tmux import TmuxServer
 from tests.harness.waiting import wait_for
 
@@ -211,3 +212,77 @@ def test_a_fleet_that_is_not_there_is_refused(
     command: str, cafleet: Program, database: Database
 ) -> None:
     assert_refused(cafleet.run("fleet", command, "7"), 1, "fleet 7 does not exist")
+
+
+def agent_that_calls(recorders: Recorders, tmp_path: Path, name: str) -> list[str]:
+    """A program by that name that resumes the fleet and goes on: a shell that is not called one."""
+    program = tmp_path / "calling" / name
+    program.parent.mkdir(exist_ok=True)
+    shutil.copy(str(shutil.which("bash")), program)
+    done = tmp_path / "done"
+    command = f"'{CAFLEET}' fleet resume 1 --json >'{done}.part' 2>&1; mv '{done}.part' '{done}'"
+    return [str(program), "-c", f"{command}; sleep 1000"]
+
+
+@pytest.mark.parametrize("name", ["claude", "codex", "opencode"])
+def test_the_agent_that_calls_becomes_the_director(
+    name: str,
+    fleet: Fleet,
+    cafleet: Program,
+    database: Database,
+    tmux_server: TmuxServer,
+    recorders: Recorders,
+    tmp_path: Path,
+) -> None:
+    tmux_server.session("another")
+    tmux_server.run("kill-pane", "-t", fleet.director.pane)
+    given = [f"{key}={value}" for key, value in cafleet.environment.items()]
+    words = agent_that_calls(recorders, tmp_path, name)
+    caller = tmux_server.session("caller", ["env", *given, *words])
+    done = tmp_path / "done"
+    wait_for(done.exists, "the fleet is resumed", seconds=30)
+    told = json.loads(done.read_text())["members"]
+    assert told[0] == {
+        "member_id": 1,
+        "action": "take",
+        "session": None,
+        "outcome": "back",
+        "reason": f"the {name} that called is the Director now",
+    }
+    assert [each["action"] for each in told[1:]] == ["leave"] * 3
+    assert pane_of(database, 1) == caller
+    identity = database.identity(1)["CAFLEET_DATABASE_ID"]
+    assert tmux_server.ask(caller, "#{@cafleet}") == f"{identity}:1:1:2"
+    assert database.value("SELECT coding_agent FROM member_placements WHERE member_id = 1") == name
+
+
+@pytest.mark.parametrize("where", ["a shell", "a member", "the Director of another fleet"])
+def test_a_pane_that_is_not_an_agents_own_is_never_taken(
+    where: str,
+    fleet: Fleet,
+    cafleet: Program,
+    database: Database,
+    tmux_server: TmuxServer,
+    recorders: Recorders,
+    tmp_path: Path,
+) -> None:
+    given = [f"{key}={value}" for key, value in cafleet.environment.items()]
+    tag = ""
+    if where == "a shell":
+        words = agent_that_calls(recorders, tmp_path, "zsh")
+    else:
+        words = agent_that_calls(recorders, tmp_path, "claude")
+        identity = database.identity(1)["CAFLEET_DATABASE_ID"]
+        tag = f"{identity}:1:3:9" if where == "a member" else f"{identity}:7:70:1"
+    words[-1] = f"until [ -e '{tmp_path}/go' ]; do sleep 0.1; done; {words[-1]}"
+    caller = tmux_server.session("caller", ["env", *given, *words])
+    if tag:
+        tmux_server.run("set-option", "-p", "-t", caller, "@cafleet", tag)
+    tmux_server.run("kill-pane", "-t", fleet.director.pane)
+    (tmp_path / "go").touch()
+    done = tmp_path / "done"
+    wait_for(done.exists, "the fleet is resumed", seconds=30)
+    told = json.loads(done.read_text())["members"]
+    assert (told[0]["action"], told[0]["outcome"]) == ("open", "back"), told
+    assert pane_of(database, 1) != caller
+    assert tmux_server.ask(caller, "#{@cafleet}") == tag
