@@ -30,6 +30,8 @@ _LONGEST = (
     "test_killed_",
     "test_message_soak",
     "test_disks",
+    "test_resuming",
+    "test_demo",
     "test_page_",
 )
 

@@ -140,14 +140,7 @@ def carry_out(conn: Connection, plan: RestartPlan) -> Restarted:
     placements.start_again(
         conn,
         member_id=member_id,
-        placement=placements.PendingPlacement(
-            backend=beside.backend,
-            socket=beside.mux.socket,
-            server_pid=None,
-            session=beside.session,
-            window=beside.window,
-            coding_agent=plan.start.agent.name,
-        ),
+        placement=beside.pending(plan.start.agent.name),
         launch=made,
         now=clock.utc_now(),
     )

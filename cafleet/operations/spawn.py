@@ -44,6 +44,17 @@ class Beside(msgspec.Struct, frozen=True, kw_only=True):
     session: str
     window: str
 
+    def pending(self, name: CodingAgent) -> placements.PendingPlacement:
+        """The placement of a member that is about to open here with this agent."""
+        return placements.PendingPlacement(
+            backend=self.backend,
+            socket=self.mux.socket,
+            server_pid=None,
+            session=self.session,
+            window=self.window,
+            coding_agent=name,
+        )
+
 
 def create_member(
     conn: Connection,
@@ -131,14 +142,7 @@ def create_member(
             description=description,
             monitor=monitor,
             allow_same_name=allow_same_name,
-            placement=placements.PendingPlacement(
-                backend=beside.backend,
-                socket=beside.mux.socket,
-                server_pid=None,
-                session=beside.session,
-                window=beside.window,
-                coding_agent=spawned.name,
-            ),
+            placement=beside.pending(spawned.name),
             launch=launch,
             now=clock.utc_now(),
         )
