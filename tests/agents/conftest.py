@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 
@@ -26,6 +27,13 @@ def stage(
 ) -> Iterator[Stage]:
     agent: CodingAgent = request.param
     with staged(agent, tmp_path_factory.mktemp(agent)) as stage:
+        yield stage
+
+
+@pytest.fixture(params=[_param(agent) for agent in CodingAgent])
+def own_stage(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Stage]:
+    """A stage for one test, which may kill everything on it."""
+    with staged(request.param, tmp_path) as stage:
         yield stage
 
 

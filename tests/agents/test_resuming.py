@@ -15,7 +15,8 @@ pytestmark = pytest.mark.agents
 FIRST_WORDS = "You were restarted. Poll your messages, then continue what was interrupted."
 
 
-def test_its_session_goes_on_after_tmux_was_killed(stage: Stage) -> None:
+def test_its_session_goes_on_after_tmux_was_killed(own_stage: Stage) -> None:
+    stage = own_stage
     stage.model.rules = ()
     opening = f"The word is quince-{stage.agent}."
     member = stage.member(opening)

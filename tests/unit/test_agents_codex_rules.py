@@ -15,10 +15,13 @@ from cafleet.agents import assets
 RULES = assets.read("codex/cafleet.rules")
 CASES = [
     ("cafleet message poll 3", "allow"),
-    ("cafleet fleet create --name x --coding-agent codex", "prompt"),
-    ("cafleet fleet resume 1", "prompt"),
+    # Codex asks each time, and a Director of its kind has to work without that.
+    ("cafleet fleet create --name x --coding-agent codex", "allow"),
+    ("cafleet fleet resume 1", "allow"),
+    ("cafleet fleet set 1 --director-answers yes", "prompt"),
+    ("cafleet member answer 3 --choice 1", "prompt"),
     ("cafleet fleet list", "allow"),
-    ("cafleet member delete 3", "prompt"),
+    ("cafleet member delete 3", "allow"),
     ("cafleet member transcript 3", "allow"),
     ("cafleet db check", "prompt"),
     ("cafleet whoami", "allow"),
