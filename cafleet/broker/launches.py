@@ -55,6 +55,12 @@ def folders(conn: Connection, *, fleet_id: int) -> dict[int, str]:
     return {row.member_id: row.working_directory for row in rows}
 
 
+def worktrees(conn: Connection, *, fleet_id: int) -> dict[int, tuple[str, str | None]]:
+    """The work trees of a fleet's members: folder and branch by member id."""
+    rows = queries.list_worktrees(conn, fleet_id=fleet_id)
+    return {row.member_id: (row.worktree, row.branch) for row in rows}
+
+
 def note_session(conn: Connection, *, member_id: int, session_id: str) -> bool:
     """Keep the session that a member's agent shows. Returns whether another was kept before, or none."""
     launch = queries.find_launch(conn, member_id=member_id)

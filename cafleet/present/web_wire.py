@@ -26,7 +26,9 @@ from cafleet.records import (
 )
 
 
-class RosterMemberWire(msgspec.Struct, frozen=True, kw_only=True):
+class RosterMemberWire(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """``worktree`` and ``branch`` are left out for a member that was given no work tree."""
+
     member_id: int
     name: str
     description: str
@@ -34,6 +36,8 @@ class RosterMemberWire(msgspec.Struct, frozen=True, kw_only=True):
     registered_at: str
     kind: MemberKind
     placement: PlacementWire | None
+    worktree: str | None = None
+    branch: str | None = None
 
 
 class RosterWire(msgspec.Struct, frozen=True, kw_only=True):
@@ -188,3 +192,13 @@ def _recipient_name(message: TrackedMessage, recipient: int, names: Mapping[int,
             f"messages.to_member_id holds {recipient} where message_id is {message.message_id}, and no "
             f"member has that id; restore the member {FROM_BACKUP}"
         ) from None
+
+
+def in_tree(
+    member: RosterMemberWire, trees: Mapping[int, tuple[str, str | None]]
+) -> RosterMemberWire:
+    """A member of the roster with its work tree, if it is among ``trees``, which are by member id."""
+    if member.member_id not in trees:
+        return member
+    worktree, branch = trees[member.member_id]
+    return msgspec.structs.replace(member, worktree=worktree, branch=branch)

@@ -75,6 +75,7 @@ from cafleet.store.rows import (
     TypingRow,
     WaitRow,
     WakeTargetRow,
+    WorktreeRow,
 )
 
 SCHEMA_VERSION = 20
@@ -798,6 +799,26 @@ def list_launch_folders(
     )
 
 
+def list_worktrees(
+    conn: Connection,
+    *,
+    fleet_id: int,
+) -> list[WorktreeRow]:
+    """The members of a fleet that were given a work tree, with its folder and its branch.
+
+    Source: sql/queries/member_launches.sql:80, by idx_members_fleet_status, primary key.
+    """
+    return many(
+        conn,
+        "member_launches",
+        "list_worktrees",
+        WorktreeRow,
+        {
+            "fleet_id": fleet_id,
+        },
+    )
+
+
 def set_launch_session(
     conn: Connection,
     *,
@@ -807,7 +828,7 @@ def set_launch_session(
 ) -> int:
     """The session that an agent has begun; only while the member was not started again.
 
-    Source: sql/queries/member_launches.sql:80, by primary key.
+    Source: sql/queries/member_launches.sql:95, by primary key.
     """
     return change(
         conn,
@@ -830,7 +851,7 @@ def list_stored_launches(
 ) -> list[LaunchRow]:
     """Every row with every column, a page at a time: what `cafleet db check` decodes.
 
-    Source: sql/queries/member_launches.sql:88, by primary key.
+    Source: sql/queries/member_launches.sql:103, by primary key.
     """
     return many(
         conn,

@@ -556,6 +556,15 @@ class LaunchRow(Row, frozen=True, kw_only=True):
     launched_at: str
 
 
+class WorktreeRow(Row, frozen=True, kw_only=True):
+    table: ClassVar[str] = "member_launches"
+    key: ClassVar[str] = "member_id"
+
+    member_id: int
+    worktree: str
+    branch: str | None
+
+
 class LaunchFolderRow(Row, frozen=True, kw_only=True):
     table: ClassVar[str] = "member_launches"
     key: ClassVar[str] = "member_id"

@@ -9,7 +9,7 @@ import msgspec
 from starlette.exceptions import HTTPException
 
 from cafleet import clock
-from cafleet.broker import fleets, members, messages, monitor
+from cafleet.broker import fleets, launches, members, messages, monitor
 from cafleet.errors import IntegrityError, UnknownIdError
 from cafleet.operations import monitoring, sending
 from cafleet.present import web_wire as wire
@@ -62,7 +62,9 @@ def list_fleets(conn: Connection, _: Call) -> Sequence[FleetSummary]:
 
 def list_members(conn: Connection, call: Call) -> wire.RosterWire:
     found = members.roster(conn, fleet_id=call.fleet_id)
-    return wire.RosterWire(members=shaped_all(found, wire.RosterMemberWire))
+    shown = shaped_all(found, wire.RosterMemberWire)
+    trees = launches.worktrees(conn, fleet_id=call.fleet_id)
+    return wire.RosterWire(members=[wire.in_tree(each, trees) for each in shown])
 
 
 def show_monitor(conn: Connection, call: Call) -> wire.MonitorWire:

@@ -77,6 +77,21 @@ INNER JOIN member_launches ON members.member_id = member_launches.member_id
 WHERE members.fleet_id = :fleet_id AND members.status = 'active'
 ORDER BY members.member_id;
 
+-- name: list_worktrees(fleet_id)
+-- The members of a fleet that were given a work tree, with its folder and its branch.
+-- params: fleet_id int
+-- returns: WorktreeRow
+-- plan: idx_members_fleet_status, primary key
+-- sort: a fleet's members, which the index has by their status
+SELECT
+    members.member_id,
+    member_launches.worktree,
+    member_launches.branch
+FROM members
+INNER JOIN member_launches ON members.member_id = member_launches.member_id
+WHERE members.fleet_id = :fleet_id AND member_launches.worktree IS NOT NULL
+ORDER BY members.member_id;
+
 -- name: set_launch_session(member_id, launch_number, session_id)!
 -- The session that an agent has begun; only while the member was not started again.
 -- params: member_id int, launch_number int, session_id str | None

@@ -236,6 +236,7 @@ def in_use(tmp_path_factory: pytest.TempPathFactory) -> Iterator[sqlite3.Connect
             coding_agent="claude",
             working_directory="/",
             agent_base="/c",
+            worktree="/w",
             launch_number=4,
             launched_at="t",
         )

@@ -6,7 +6,8 @@ import pytest
 from playwright.sync_api import Page, expect
 
 from tests.harness.program import Program
-from tests.harness.registry import Registry
+from tests.harness.registry import THEN, Registry
+from tests.harness.web import WebServer
 from tests.web.crews import ANN, BOB, DIRECTOR, after, past_messages, send
 
 pytestmark = pytest.mark.xdist_group("browser")
@@ -30,6 +31,28 @@ def test_inbox_and_sent_of_a_deregistered_member(
     panel.get_by_role("tab", name="Sent").click()
     expect(panel.get_by_role("tabpanel", name="Sent").locator(".body")).to_have_text("from ann")
     expect(panel.get_by_role("tabpanel", name="Inbox")).to_have_count(0)
+
+
+def test_the_work_tree_of_a_member_is_shown(
+    registry: Registry, web: WebServer, window: Page
+) -> None:
+    registry.crew("ann", "bob")
+    registry.rows(
+        "INSERT INTO member_launches (member_id, coding_agent, working_directory, agent_base,"
+        " worktree, branch, launch_number, launched_at)"
+        " VALUES (?, 'claude', '/t', '/c', '/t', 'b <i>', 1, ?)",
+        ANN,
+        THEN,
+    )
+    ann, bob = web.get("/api/members").ok()["members"][2:]
+    assert (ann["worktree"], ann["branch"]) == ("/t", "b <i>")
+    assert "worktree" not in bob
+    window.goto(f"/#/fleets/1/members/{ANN}")
+    expect(window.get_by_role("complementary", name="ann")).to_contain_text("/t (b <i>)")
+    window.goto(f"/#/fleets/1/members/{BOB}")
+    panel = window.get_by_role("complementary", name="bob")
+    expect(panel).to_contain_text("Registered")
+    expect(panel).not_to_contain_text("Work tree")
 
 
 def test_a_member_that_only_sent_is_reached_from_its_message(

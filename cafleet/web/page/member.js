@@ -64,13 +64,14 @@ export function memberPanel({ fleetId, memberId, signal }) {
   };
 }
 
-function lines({ member_id, kind, status, registered_at, placement }) {
+function lines({ member_id, kind, status, registered_at, placement, worktree, branch }) {
   const pane = placement && (placement.mux_pane_id ?? "pending");
   return [
     ["Member", `#${member_id}, ${kind}`],
     ["Status", status],
     ["Agent", placement === null ? "–" : placement.coding_agent],
     ["Pane", pane === null ? "–" : `${placement.backend} ${placement.mux_session} ${pane}`],
+    ...(worktree ? [["Work tree", branch ? `${worktree} (${branch})` : worktree]] : []),
     ["Registered", full(registered_at)],
   ].flatMap(([title, text]) => [el("dt", {}, title), el("dd", {}, visible(text))]);
 }
