@@ -7,7 +7,7 @@ import signal
 
 import pytest
 
-from tests.agents.stage import START_SECONDS, Stage
+from tests.agents.stage import START_SECONDS, Member, Stage
 from tests.harness.waiting import wait_for
 
 pytestmark = pytest.mark.agents
@@ -15,7 +15,18 @@ pytestmark = pytest.mark.agents
 FIRST_WORDS = "You were restarted. Poll your messages, then continue what was interrupted."
 
 
-def test_its_session_goes_on_after_tmux_was_killed(own_stage: Stage) -> None:
+def kill_all(stage: Stage, member: Member) -> None:
+    """Kill tmux and everything in its panes at once."""
+    server = stage.server
+    panes = [*(seat.pane for seat in stage.fleet.seats), member.pane]
+    pids = [int(server.ask(pane, "#{pane_pid}")) for pane in panes]
+    for pid in (int(server.ask(member.pane, "#{pid}")), *pids):
+        os.kill(pid, signal.SIGKILL)
+    wait_for(lambda: not any(os.path.exists(f"/proc/{pid}") for pid in pids), "all have ended")
+
+
+@pytest.mark.parametrize("ending", ["killed", "paused"])
+def test_its_session_goes_on(own_stage: Stage, ending: str) -> None:
     stage = own_stage
     stage.model.rules = ()
     opening = f"The word is quince-{stage.agent}."
@@ -32,15 +43,15 @@ def test_its_session_goes_on_after_tmux_was_killed(own_stage: Stage) -> None:
     said = stage.cafleet.run(*ask).json()
     assert [turn["role"] for turn in said] == ["user", "assistant"]
     assert said[0]["text"].startswith(opening)
-    server = stage.server
-    panes = [*(seat.pane for seat in stage.fleet.seats), member.pane]
-    pids = [int(server.ask(pane, "#{pane_pid}")) for pane in panes]
-    for pid in (int(server.ask(member.pane, "#{pid}")), *pids):
-        os.kill(pid, signal.SIGKILL)
-    wait_for(lambda: not any(os.path.exists(f"/proc/{pid}") for pid in pids), "all have ended")
+    if ending == "paused":
+        here = {"pane": stage.fleet.director.pane, "seconds": 240}
+        paused = stage.cafleet.run("fleet", "pause", "1", "--timeout", "120", "--json", **here)
+        assert {each["outcome"] for each in paused.json()["members"]} == {"closed"}, paused
+    else:
+        kill_all(stage, member)
     back = stage.cafleet.run("fleet", "resume", "1", "--json", seconds=240).json()["members"]
     told = {each["member_id"]: each for each in back}
-    assert {each["outcome"] for each in back} == {"back"}, back
+    assert {each["outcome"] for each in back if each["member_id"] != 1} == {"back"}, back
     assert told[member.member_id]["session"] == "resumed", back
     wait_for(
         lambda: any(FIRST_WORDS in turn for turn in stage.model.turns(opening)),

@@ -38,6 +38,11 @@ def session_of(stage: Stage, member: Member) -> Session:
     return found.session
 
 
+def testimony(stage: Stage, member: Member) -> ScreenState | None:
+    _, target, observation = seen(stage, member)
+    return SessionWitness()(target, observation)
+
+
 def test_what_was_submitted_is_in_the_record(stage: Stage, member: Member) -> None:
     sent = stage.send(member, "remember the word pomegranate")
     assert sent.state == "submitted"
@@ -57,8 +62,8 @@ def test_what_was_submitted_is_in_the_record(stage: Stage, member: Member) -> No
 
 def test_a_turn_that_runs_is_work_and_one_that_ended_is_not(stage: Stage, member: Member) -> None:
     if stage.agent is not CodingAgent.OPENCODE:
-        _, target, observation = seen(stage, member)
-        assert SessionWitness()(target, observation) is None
+        # An agent writes down a moment after its screen that it rests.
+        wait_for(lambda: testimony(stage, member) is None, "nothing is against rest")
     with at_work(stage, member):
         assert session_of(stage, member).activity is Activity.WORKING
         if stage.agent is not CodingAgent.OPENCODE:

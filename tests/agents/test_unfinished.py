@@ -33,6 +33,8 @@ def test_what_a_killed_courier_has_left_is_submitted_by_the_next(
     assert left.endswith("\nleft in the composer")
     wait_for(lambda: not stage.owed(member), "all is told", seconds=60)
     assert stage.state(follower.message_id) == "submitted"
+    # The record holds a text before the model is asked.
+    wait_for(lambda: "the next one" in "\n".join(stage.turns(member)[before:]), "both are told")
     told = "\n".join(stage.turns(member)[before:])
     assert (told.count("left in the composer"), told.count("the next one")) == (1, 1)
 
