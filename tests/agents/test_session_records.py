@@ -47,6 +47,8 @@ def test_what_was_submitted_is_in_the_record(stage: Stage, member: Member) -> No
     sent = stage.send(member, "remember the word pomegranate")
     assert sent.state == "submitted"
     stage.wait_for_rest(member)
+    # The record holds a text before its answer.
+    wait_for(lambda: session_of(stage, member).turns[-1].role == "assistant", "it is answered")
     session = session_of(stage, member)
     ours = [text for text in session.submitted if text.startswith(sent.head)]
     assert ours
