@@ -14,6 +14,7 @@ from tests.harness.loops import end_loops
 from tests.harness.program import Program
 from tests.harness.registry import Registry
 from tests.harness.tmux import TmuxServer
+from tests.harness.waiting import wait_for
 from tests.tmux.test_killed_creations import FLEET, MEMBER, Killing
 
 pytestmark = pytest.mark.slow
@@ -32,6 +33,9 @@ class Fleet(Killing):
         cafleet.run(*FLEET, pane=director).ok()
         cafleet.run(*MEMBER, pane=director).ok()
         end_loops(registry.path.parents[1])
+        # The file is copied, so all has to stand in it.
+        checkpoint = "PRAGMA wal_checkpoint(TRUNCATE)"
+        wait_for(lambda: registry.rows(checkpoint) == [(0, 0, 0)], "nothing is left in the log")
         self.director = director
         self._digests = Path(cafleet.environment["HOME"]) / ".config/cafleet/launches"
         self._kept = registry.path.parent.parent / "launches-kept"
@@ -40,8 +44,6 @@ class Fleet(Killing):
 
     def remember(self) -> None:
         """Begin each try from here."""
-        with_wal = self.database.path.with_name(f"{self.database.path.name}-wal")
-        assert not with_wal.exists() or not with_wal.stat().st_size
         self.panes = self._panes()
 
     def before(self) -> None:
