@@ -9,6 +9,7 @@ mark of what is unfinished, whatever it says.
 from __future__ import annotations
 
 import re
+from itertools import pairwise
 
 import msgspec
 
@@ -27,6 +28,8 @@ _RUNNING = re.compile(r"[^\w\s]\s.*[(\[](?:\d+d\s?)?(?:\d+h\s?)?(?:\d+m\s?)?\d+s
 _UNFINISHED_RUNNING = re.compile(r"\S\s\w[^(\[]*…\s[(\[](?:\d+d\s?)?(?:\d+h\s?)?(?:\d+m\s?)?\d+s\b")
 # A word behind a blank.
 _WORD = re.compile(r"(?<=\s)\S+")
+# The blanks that may stand beside a full row.
+_GAP = 2
 # A picture that is drawn with characters.
 _ART = re.compile(r"[\u2800-\u28ff\s]{4,}")
 _CUT = "…"
@@ -135,9 +138,27 @@ def _with_whole_path(lines: list[str], cues: Cues) -> list[str]:
             continue
         rest = [line[:at].strip() for line in others]
         items = _known_items(" ".join(line[at:] for line in lines).split(), cues)
-        if items is not None and all(_may_be_path(each, cues) for each in rest):
+        path = [first[:at].rstrip(), *(line[:at].rstrip() for line in others)]
+        if (
+            items is not None
+            and all(_may_be_path(each, cues) for each in rest)
+            and _goes_on(path, at)
+        ):
             return ["  ".join([f"{first[:at].strip()}{''.join(rest)}", *items])]
     return lines
+
+
+def _goes_on(rows: list[str], end: int) -> bool:
+    """Whether the rows may be one text that was wrapped before the column ``end``.
+
+    What would have had room in the row above is no rest of it.
+    """
+    for above, below in pairwise(rows):
+        room = end - 1 - len(above)
+        chunk = below.strip().partition("/")[0]
+        if chunk and room > max(_GAP, len(chunk)):
+            return False
+    return True
 
 
 def _known_items(words: list[str], cues: Cues) -> list[str] | None:

@@ -356,6 +356,27 @@ def test_what_stands_beside_a_folder_that_wraps_has_to_be_known(
     assert seen.state != ScreenState.REST, seen.cue
 
 
+@pytest.mark.parametrize("rest", ["test_a_small_terminal_opencode0/work", ""])
+def test_a_folder_that_opencode_wraps_behind_a_slash_is_known(rest: str) -> None:
+    status = [
+        f"   {'/tmp/pytest-of-root/pytest-71/':55}10 ctrl+p",
+        f"   {rest:55}   commands",
+    ]
+    lines = [*composer("opencode")[:-1], *status]
+    seen = look("opencode", FINISHED["opencode"], "", *lines)
+    assert seen.state == ScreenState.REST, seen.cue
+
+
+@pytest.mark.parametrize("right", ["ctrl+p", "ctrl+p commands"])
+@pytest.mark.parametrize("below", ["esc", "working…", "retrying", "busy"])
+def test_a_word_below_a_folder_that_had_room_is_no_part_of_it(right: str, below: str) -> None:
+    keys = "commands" if right == "ctrl+p" else ""
+    status = [f"   {'/home/u/ws1':30}{right}", f"   {below:30}{keys}".rstrip()]
+    lines = [*composer("opencode")[:-1], *status]
+    seen = look("opencode", FINISHED["opencode"], "", *lines)
+    assert seen.state != ScreenState.REST, seen.cue
+
+
 @pytest.mark.parametrize(
     "below", ["   esc interrupt", "   ⬝⬝⬝■■■", "   something new", "   [retrying in 5s]"]
 )
